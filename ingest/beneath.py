@@ -9,30 +9,27 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-_WAY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-AS_AROUND = 0o7777 & ~stat.S_ISVTX & ~stat.S_IWOTH
-"""The bits of the parent's mode that a new directory gets."""
-_PASSING = getattr(os, "O_PATH", os.O_RDONLY)
+_NO_LINK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+PARENT_MODE_BITS = 0o7777 & ~stat.S_ISVTX & ~stat.S_IWOTH
+_TRAVERSE = getattr(os, "O_PATH", os.O_RDONLY)
 """Enough to pass a directory that cannot be listed."""
 
 
-Make = Literal["as_around", "private"] | None
+Make = Literal["like_parent", "private"] | None
 
 
 class Unusable(OSError):
-    """``strerror`` says why."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.strerror = why
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.strerror = reason
 
 
 class LeadsElsewhere(Unusable):
-    """A link, or a name that is not below its root."""
+    """The path contains a link, or is not below its root."""
 
 
-def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:
-    """Raises ``LeadsElsewhere``."""
+def names_below(root: str | Path, path: str | Path) -> tuple[str, ...]:
+    """The names of ``path`` from ``root`` on. Raises ``LeadsElsewhere``."""
     try:
         names = Path(path).relative_to(root).parts
     except ValueError:
@@ -43,24 +40,27 @@ def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:
 
 
 @contextmanager
-def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) -> Iterator[int]:
-    """A descriptor of the directory, for ``dir_fd``; it cannot be listed. ``make`` creates missing
-    directories, except the root. Raises ``LeadsElsewhere``, else ``OSError``.
+def open_folder(
+    root: str | Path, names: tuple[str, ...] = (), *, make: Make = None
+) -> Iterator[int]:
+    """A descriptor of the directory, for ``dir_fd``. The descriptor may not allow listing.
+    ``make`` creates missing directories, except the root. Raises ``LeadsElsewhere``, else
+    ``OSError``.
     """
-    here = os.open(root, _PASSING | os.O_DIRECTORY | os.O_CLOEXEC)
+    parent = os.open(root, _TRAVERSE | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for number, name in enumerate(names):
-            inner = _entered(here, name, Path(root, *names[: number + 1]), make)
-            os.close(here)
-            here = inner
-        yield here
+            child = _open_child(parent, name, Path(root, *names[: number + 1]), make)
+            os.close(parent)
+            parent = child
+        yield parent
     finally:
-        os.close(here)
+        os.close(parent)
 
 
 def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
-    """The ``stat`` of the entry itself. Raises ``LeadsElsewhere``, or ``OSError`` if it is not
-    there.
+    """The ``stat`` of the entry ``name``. Raises ``LeadsElsewhere`` for a link, and ``OSError`` if
+    there is no such entry.
     """
     link = os.stat(name, dir_fd=within, follow_symlinks=False)
     if stat.S_ISLNK(link.st_mode):
@@ -71,27 +71,27 @@ def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
     return link
 
 
-def like(descriptor: int, other: os.stat_result, mask: int = 0o777) -> None:
-    """Give an open file the mode of another and, if permitted, its owner."""
+def copy_mode(descriptor: int, other: os.stat_result, mask: int = 0o777) -> None:
+    """Give an open file the mode of ``other`` and, if permitted, the owner of ``other``."""
     with suppress(OSError):
         os.fchown(descriptor, other.st_uid, other.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(other.st_mode) & mask)
 
 
-def _entered(here: int, name: str, path: Path, make: Make) -> int:
+def _open_child(parent: int, name: str, path: Path, make: Make) -> int:
     try:
-        return os.open(name, _PASSING | _WAY, dir_fd=here)
+        return os.open(name, _TRAVERSE | _NO_LINK, dir_fd=parent)
     except FileNotFoundError:
         if not make:
             raise
     except OSError:
-        refuse_link(here, name, path)
+        refuse_link(parent, name, path)
         raise
     try:
-        os.mkdir(name, dir_fd=here)
+        os.mkdir(name, dir_fd=parent)
     except FileExistsError:
-        return _entered(here, name, path, make=None)
-    made = os.open(name, os.O_RDONLY | _WAY, dir_fd=here)
-    if make == "as_around":
-        like(made, os.fstat(here), AS_AROUND)
-    return made
+        return _open_child(parent, name, path, make=None)
+    created = os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=parent)
+    if make == "like_parent":
+        copy_mode(created, os.fstat(parent), PARENT_MODE_BITS)
+    return created

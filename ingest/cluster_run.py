@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from ingest.flink_rest.client import Gates, RestClient, client_of
 from ingest.flink_rest.collector import Collected
 from ingest.flink_rest.limits import RequestLimits
-from ingest.json_members import mapping
+from ingest.json_members import as_object
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass
 class Shard:
-    """``limits`` are those of one cluster."""
+    """Clusters that are read together. ``limits`` are those of one cluster."""
 
     at: Callable[[], datetime]
     cycle_s: float
@@ -28,13 +28,14 @@ class Shard:
     _shared: dict[Callable[["Shard"], Any], Any] = field(default_factory=dict)
 
     def shared(self, make: Callable[["Shard"], T]) -> T:
+        """What ``make`` returns; it is called once for the shard."""
         if make not in self._shared:
             self._shared[make] = make(self)
         value: T = self._shared[make]
         return value
 
-    def count(self, wanted: Callable[[ClusterSource], Any]) -> int:
-        return sum(bool(wanted(run.cluster)) for run in self.runs)
+    def count_clusters(self, condition: Callable[[ClusterSource], Any]) -> int:
+        return sum(bool(condition(run.cluster)) for run in self.runs)
 
 
 @dataclass(slots=True)
@@ -57,11 +58,12 @@ class ClusterRun:
     def answers(self) -> bool:
         return self.rest is not None and self.reachable
 
-    def part(self, name: str) -> dict[str, Any]:
-        return mapping(self.cursor.get(name))
+    def cursor_of(self, name: str) -> dict[str, Any]:
+        """The part of the cursor that belongs to the source ``name``."""
+        return as_object(self.cursor.get(name))
 
     @asynccontextmanager
-    async def asking(self, client: RestClient) -> AsyncIterator[RestClient]:
+    async def count_requests(self, client: RestClient) -> AsyncIterator[RestClient]:
         async with client:
             try:
                 yield client
@@ -69,9 +71,9 @@ class ClusterRun:
                 self.requests += client.requests
 
     def client(self, url: str) -> AbstractAsyncContextManager[RestClient]:
-        return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
+        return self.count_requests(client_of(self.cluster, url, self.shard.gates.of(url)))
 
-    def take(self, name: str, source_read: SourceRead) -> None:
+    def add(self, name: str, source_read: SourceRead) -> None:
         self.cursor[name] = source_read.cursor
         self.observed += source_read.observed
         if source_read.skips:

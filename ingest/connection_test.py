@@ -14,7 +14,7 @@ from ingest.sources import ClusterSource
 
 
 def probe(source: ClusterSource, timeout_s: float = 30) -> ProbeNotes:
-    """Ends within ``timeout_s``; no answer makes it raise."""
+    """Ends within ``timeout_s``. Sources that fail or do not answer are in ``misses``."""
     return asyncio.run(_probe(source, timeout_s))
 
 
@@ -23,10 +23,12 @@ async def _probe(cluster: ClusterSource, timeout_s: float) -> ProbeNotes:
     run = ClusterRun(
         cluster, {}, Shard(lambda: datetime.now(UTC), 0, RequestLimits(), gates=Gates(1))
     )
-    asked = [source for source in sources() if source.probe and source.wanted(run)]
+    probed_sources = [source for source in sources() if source.probe and source.applies(run)]
     # Concurrently: a source that hangs must not use up the time of the others.
-    await asyncio.gather(*(_run_with_timeout(source, run, timeout_s, notes) for source in asked))
-    if not asked:
+    await asyncio.gather(
+        *(_run_with_timeout(source, run, timeout_s, notes) for source in probed_sources)
+    )
+    if not probed_sources:
         notes.misses.append(
             message("No address, Prometheus or logs are given: Weir has nothing to read.")
         )
@@ -36,10 +38,14 @@ async def _probe(cluster: ClusterSource, timeout_s: float) -> ProbeNotes:
 async def _run_with_timeout(
     source: Source, run: ClusterRun, timeout_s: float, notes: ProbeNotes
 ) -> None:
-    probed = pkgutil.resolve_name(source.probe)
+    probe_function = pkgutil.resolve_name(source.probe)
     try:
         async with asyncio.timeout(timeout_s):
-            await (asyncio.to_thread(probed, run, notes) if source.files else probed(run, notes))
+            await (
+                asyncio.to_thread(probe_function, run, notes)
+                if source.files
+                else probe_function(run, notes)
+            )
     except TimeoutError:
         notes.misses.append(
             message(

@@ -6,7 +6,7 @@ from ingest.redaction.texts import redact
 
 
 def words_of(error: BaseException) -> str:
-    """What a system or a library says of its error, without codes."""
+    """The text of an error of the system or of a library, without its code."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
@@ -14,19 +14,17 @@ class IngestError(Exception):
     """The message is safe to show and to log."""
 
     reason = "error"
-    """The code of a skip."""
+    """``Skip.reason`` of a skip that this error causes."""
 
     def __init__(self, message: str) -> None:
         super().__init__(redact(message))
 
 
 class Retryable(IngestError):
-    """The next cycle asks again."""
+    """The next cycle makes the request again."""
 
 
 class Skipped(IngestError):
-    """One bad input; the others are still read."""
-
     reason = "bad_payload"
 
 

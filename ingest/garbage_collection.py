@@ -4,14 +4,16 @@ from contextlib import contextmanager
 
 
 def keep_what_is_imported() -> None:
-    """The collector would touch, and so copy, every page of them in each forked child."""
+    """Exempt imported objects from collection, which would touch, and so copy, every page of them
+    in each forked child.
+    """
     gc.collect()
     gc.freeze()
 
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """For work on rows, which form no cycles: collecting takes a fifth of the time."""
+    """For work on rows, which form no cycles: collection would take a fifth of the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""JSON from elsewhere, decoded within bounds."""
+"""Decodes JSON of other systems within bounds of size, depth and length of numbers."""
 
 import json
 import re
@@ -8,14 +8,13 @@ from typing import Any
 from ingest.messages import message
 
 MAX_VALUES = 3_000_000
-"""Of one answer: nearly four times the largest real one, 250 MB decoded."""
+"""In one answer: nearly four times the largest real answer, which takes 250 MB decoded."""
 
 BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
-"""Of all answers in one cluster's cycle, or of all documents in one archive."""
 
 MAX_NUMBER_CHARACTERS = 40
-_OF_NUMBERS = bytes(
+_MASK_NUMBERS = bytes(
     ord("0") if chr(byte) in "0123456789+-.eE\0" else ord(" ") for byte in range(256)
 )
 _LONG_NUMBER = b"0" * (MAX_NUMBER_CHARACTERS + 1)
@@ -28,8 +27,6 @@ _SEPARATORS = (b",", b"[", b"{", b":")
 
 
 class TooManyValues(ValueError):
-    """The document was not decoded."""
-
     def __init__(self, values: int, most: int) -> None:
         super().__init__(
             message(
@@ -41,21 +38,24 @@ class TooManyValues(ValueError):
 
 
 def values_in(content: bytes) -> int:
+    """At least the number of values; separators within texts count, too."""
     return sum(content.count(separator) for separator in _SEPARATORS)
 
 
 def number_hooks(content: bytes) -> dict[str, Any]:
-    """Keep long numbers as texts. Empty if there are none, since calls take time."""
-    if _LONG_NUMBER not in content.translate(_OF_NUMBERS):
+    """Hooks of ``json.loads`` that keep long numbers as texts. Empty if ``content`` has none, since
+    hooks take time.
+    """
+    if _LONG_NUMBER not in content.translate(_MASK_NUMBERS):
         return {}
-    return {"parse_int": _whole, "parse_float": _fraction}
+    return {"parse_int": _parse_int, "parse_float": _parse_float}
 
 
-def _whole(text: str) -> int | str:
+def _parse_int(text: str) -> int | str:
     return int(text) if len(text) <= MAX_NUMBER_CHARACTERS else text
 
 
-def _fraction(text: str) -> float | str:
+def _parse_float(text: str) -> float | str:
     return float(text) if len(text) <= MAX_NUMBER_CHARACTERS else text
 
 
@@ -73,8 +73,8 @@ def decoded(
     hooks: Callable[[bytes], dict[str, Any]] = number_hooks,
 ) -> tuple[Any, int]:
     """The document, and about how many bytes it takes in memory. Raises ``TooManyValues``,
-    ``ValueError`` or ``RecursionError``. ``lenient``: bytes that are no UTF-8 are replaced.
-    ``cut_deep``: what is nested too deep becomes null.
+    ``ValueError`` or ``RecursionError``. ``lenient``: bytes that are not UTF-8 are replaced.
+    ``cut_deep``: values nested deeper than ``KEPT_DEPTH`` become null instead of an error.
     """
     values = values_in(content)
     if values > most:
@@ -95,21 +95,21 @@ def decoded(
 
 
 def _shallow(content: bytes) -> bytes:
-    """``null`` for what is nested deeper than ``KEPT_DEPTH``. Raises ``ValueError`` if it holds too
-    much.
+    """The content with null for values nested deeper than ``KEPT_DEPTH``. Raises ``ValueError`` if
+    it holds too many texts and brackets.
     """
-    made, depth, kept_to = bytearray(), 0, 0
+    shallow, depth, kept_from = bytearray(), 0, 0
     for number, token in enumerate(_NESTING.finditer(content)):
         if number > MAX_NESTING:
             raise ValueError("it is nested deeply, and holds too much")
-        begin, end = token.span()
-        mark = content[begin]
-        if mark in _OPENING:
-            if depth <= KEPT_DEPTH < depth + end - begin:
-                made += content[kept_to : begin + KEPT_DEPTH - depth] + b"null"
-            depth += end - begin
-        elif mark in _CLOSING:
-            if depth > KEPT_DEPTH >= depth - (end - begin):
-                kept_to = begin + depth - KEPT_DEPTH
-            depth -= end - begin
-    return bytes(made + content[kept_to:]) if depth <= KEPT_DEPTH else content
+        start, end = token.span()
+        bracket = content[start]
+        if bracket in _OPENING:
+            if depth <= KEPT_DEPTH < depth + end - start:
+                shallow += content[kept_from : start + KEPT_DEPTH - depth] + b"null"
+            depth += end - start
+        elif bracket in _CLOSING:
+            if depth > KEPT_DEPTH >= depth - (end - start):
+                kept_from = start + depth - KEPT_DEPTH
+            depth -= end - start
+    return bytes(shallow + content[kept_from:]) if depth <= KEPT_DEPTH else content

@@ -5,13 +5,13 @@ def member(document: Any, name: str) -> Any:
     return document.get(name) if isinstance(document, dict) else None
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def as_object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def listed(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def objects(document: Any, name: str) -> list[dict[str, Any]]:
-    return [item for item in listed(member(document, name)) if isinstance(item, dict)]
+def object_list(document: Any, name: str) -> list[dict[str, Any]]:
+    return [item for item in as_list(member(document, name)) if isinstance(item, dict)]

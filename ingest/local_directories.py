@@ -1,9 +1,10 @@
-"""Which local files Weir reads for a cluster. Its own folders hold secrets, the database and the
-lake: of them only the demo's logs and lines that it stored for this cluster
-(``LogSource.own_globs``) are read. Where ``WEIR_READ_DIRS`` lists directories, nothing outside of
-them is read.
+"""Which local files Weir reads for a cluster.
 
-Refusals are sentences, "" if nothing is refused.
+Weir's own folders hold secrets, the database and the lake. Only two kinds of files in them are
+read: the demo's, and lines that Weir stored for this cluster (``LogSource.own_globs``). If
+``WEIR_READ_DIRS`` lists directories, nothing outside of these is read.
+
+Each ``refusal_of_…`` returns a sentence, or "" if nothing is refused.
 """
 
 import os
@@ -13,16 +14,16 @@ from pathlib import Path
 
 import fsspec
 
-import ingest.network.schemes  # noqa: F401 - what it adds to fsspec's
+import ingest.network.schemes  # noqa: F401 - registers more schemes in fsspec
 from ingest.beneath import Unusable
 from ingest.messages import message
 from ingest.network.uris import schemes_of
 
 VARIABLE = "WEIR_READ_DIRS"
 _DEFAULT_HOME = Path(__file__).parents[1] / "var"
-_OTHER_FOLDERS = ("WEIR_LAKE_ROOT", "WEIR_RUNS_ROOT", "WEIR_PLANS_ROOT")
-_PLAYED = "demo"
-_OF_THE_SYSTEM = ("/proc", "/sys")
+_FOLDER_VARIABLES = ("WEIR_LAKE_ROOT", "WEIR_RUNS_ROOT", "WEIR_PLANS_ROOT")
+_DEMO = "demo"
+_SYSTEM_TREES = ("/proc", "/sys")
 _LOCAL = frozenset({"file", "local"})
 _IPV6 = re.compile(r"\[[0-9A-Fa-f:.%]*\]")
 _PREFIX = re.compile(r"(?:file|local):(?://)?")
@@ -58,7 +59,6 @@ NO_STORES = frozenset(
         "wandb",
     }
 )
-"""Schemes of fsspec that are no storage of Flink."""
 
 
 class NotAllowed(Unusable):
@@ -66,16 +66,15 @@ class NotAllowed(Unusable):
 
 
 def read_directories() -> tuple[str, ...]:
-    """Resolved; none means everywhere."""
-    given = (text.strip() for text in os.environ.get(VARIABLE, "").split(","))
-    return tuple(os.path.realpath(text) for text in given if text)
+    """Directories with links resolved. Empty: files are read everywhere."""
+    texts = (text.strip() for text in os.environ.get(VARIABLE, "").split(","))
+    return tuple(os.path.realpath(text) for text in texts if text)
 
 
 def local_path(uri: str) -> str | None:
-    """The absolute path as fsspec reads it; None for a URI of a store elsewhere."""
+    """The absolute path, as fsspec reads it; globs stay. None if the URI is not local."""
     if "://" in uri and not schemes_of(uri) <= _LOCAL:
         return None
-    # as fsspec does, globs included
     return os.path.abspath(os.path.expanduser(_PREFIX.sub("", uri)))  # noqa: PTH100, PTH111
 
 
@@ -95,24 +94,24 @@ def refusal_of_entry(pattern: str) -> str:
     if refused := refusal_of_chain(pattern):
         return refused
     path = local_path(pattern)
-    return "" if path is None else refusal_of_file(_fixed_part(path))
+    return "" if path is None else refusal_of_file(_part_before_globs(path))
 
 
 def refusal_of_file(path: str) -> str:
-    """With links resolved."""
+    """Checks the file to which links lead."""
     resolved = os.path.realpath(path)
-    if refused := refusal_of_own(resolved):
+    if refused := refusal_of_own_folder(resolved):
         return refused
-    if any(_is_within(resolved, place) for place in _OF_THE_SYSTEM):
+    if any(_is_within(resolved, place) for place in _SYSTEM_TREES):
         return message(
             "It is a view of running processes, which may show their keys; name the files that "
             "Flink writes."
         )
     listed = read_directories()
-    is_played = _is_within(resolved, f"{_home()}/{_PLAYED}")
+    is_of_demo = _is_within(resolved, f"{_home()}/{_DEMO}")
     if (
         listed
-        and not is_played
+        and not is_of_demo
         and not any(_is_within(resolved, directory) for directory in listed)
     ):
         return message(
@@ -124,13 +123,14 @@ def refusal_of_file(path: str) -> str:
 
 
 def listed_directory(path: str) -> str | None:
+    """The directory of ``WEIR_READ_DIRS`` that holds ``path``; None also for refused files."""
     resolved = os.path.realpath(path)
     directory = next((place for place in read_directories() if _is_within(resolved, place)), None)
     return None if directory is None or refusal_of_file(resolved) else directory
 
 
 def refusal_of_tree(uri: str) -> str:
-    """The tree is one of Weir's own folders, or holds one."""
+    """Refuses also trees that lie in one of Weir's own folders, or hold one."""
     if refused := refusal_of_chain(uri):
         return refused
     if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):
@@ -142,17 +142,17 @@ def refusal_of_tree(uri: str) -> str:
     path = local_path(uri)
     if path is None:
         return ""
-    if refused := refusal_of_own(path):
+    if refused := refusal_of_own_folder(path):
         return refused
-    if any(_is_within(own, os.path.realpath(path)) for own in _own()):
+    if any(_is_within(folder, os.path.realpath(path)) for folder in _own_folders()):
         return message("It holds Weir's own folder; name the directory that Flink writes to.")
     return ""
 
 
-def refusal_of_own(path: str) -> str:
+def refusal_of_own_folder(path: str) -> str:
     resolved = os.path.realpath(path)
-    if not _is_within(resolved, f"{_home()}/{_PLAYED}") and any(
-        _is_within(resolved, own) for own in _own()
+    if not _is_within(resolved, f"{_home()}/{_DEMO}") and any(
+        _is_within(resolved, folder) for folder in _own_folders()
     ):
         return message(
             "It lies in Weir's own folder, of which nothing is read; name the files that Flink "
@@ -162,22 +162,21 @@ def refusal_of_own(path: str) -> str:
 
 
 def check_file(path: str | Path) -> None:
-    """Raises :class:`NotAllowed`."""
     if refused := refusal_of_file(str(path)):
         raise NotAllowed(refused)
 
 
-def _own() -> Iterator[str]:
+def _own_folders() -> Iterator[str]:
     yield _home()
-    others = (local_path(os.environ[name]) for name in _OTHER_FOLDERS if os.environ.get(name))
-    yield from (os.path.realpath(path) for path in others if path)
+    paths = (local_path(os.environ[name]) for name in _FOLDER_VARIABLES if os.environ.get(name))
+    yield from (os.path.realpath(path) for path in paths if path)
 
 
 def _home() -> str:
     return os.path.realpath(Path(os.environ.get("WEIR_HOME") or _DEFAULT_HOME).expanduser())
 
 
-def _fixed_part(pattern: str) -> str:
+def _part_before_globs(pattern: str) -> str:
     parts = pattern.split("/")
     fixed = next(
         (place for place, part in enumerate(parts) if any(mark in part for mark in "*?[")), None

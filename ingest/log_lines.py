@@ -48,14 +48,12 @@ class TextFormatter(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s %(belongs_to)s%(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        whose = " ".join(filter(None, (run(), request_id())))
-        record.belongs_to = f"[{whose}] " if whose else ""
+        context = " ".join(filter(None, (run(), request_id())))
+        record.belongs_to = f"[{context}] " if context else ""
         return redact(super().format(record))
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line; ``time`` is UTC."""
-
     def format(self, record: logging.LogRecord) -> str:
         fields = {
             "time": datetime.fromtimestamp(record.created, UTC)

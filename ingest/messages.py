@@ -47,7 +47,6 @@ _TIMES = (
 
 
 def bytes_figure(size_bytes: float) -> str:
-    """``78.2 MB``; below 1 kB ``512 bytes``."""
     for unit, factor in _SIZES:
         if abs(size_bytes) >= factor:
             return f"{short_figure(size_bytes / factor)} {unit}"
@@ -55,7 +54,6 @@ def bytes_figure(size_bytes: float) -> str:
 
 
 def duration_figure(duration_ms: float) -> str:
-    """``25.3 s``; two units are never mixed."""
     for unit, begins_ms, factor in _TIMES:
         if abs(duration_ms) >= begins_ms:
             return f"{short_figure(duration_ms / factor)} {unit}"
@@ -63,7 +61,7 @@ def duration_figure(duration_ms: float) -> str:
 
 
 def share_figure(share: float) -> str:
-    """``100 %`` and ``0 %`` are exact: what only rounds to them reads ``> 99.9 %`` or ``< 0.1 %``."""
+    """``100 %`` and ``0 %`` are exact. Shares close to them are ``> 99.9 %`` or ``< 0.1 %``."""
     percent = share * 100
     if 0 < percent < 0.05:
         return "< 0.1 %"
@@ -71,7 +69,6 @@ def share_figure(share: float) -> str:
 
 
 def short_figure(value: float) -> str:
-    """One decimal below 1,000 unless it is zero, none above."""
     return f"{value:.1f}".removesuffix(".0") if abs(value) < 1000 else f"{value:,.0f}"
 
 
@@ -82,7 +79,7 @@ def list_figure(parts: Sequence[str]) -> str:
 
 
 def count_text(count: int, noun: str) -> str:
-    """``1 byte``, ``3,000 bytes``: for commands, whose output is English."""
+    """``1 byte``, ``3,000 bytes``. For the output of commands, which is English."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -107,14 +104,13 @@ Value = int | float | str | list[str]
 
 
 class Message(str):
-    """Equal to its English text. ``plural`` and ``number``: the plural form and the count; empty
-    and 1 if nothing is counted.
+    """Equal to its English text. ``plural`` is the template of the plural form, ``number`` the
+    count; they are "" and 1 if the message counts nothing.
     """
 
     __slots__ = ("number", "plural", "template", "values")
 
     in_language: ClassVar[Callable[[str], str]] = staticmethod(str)
-    """How pages render a message; the web layer sets it."""
 
     template: str
     plural: str
@@ -189,7 +185,7 @@ def in_sentence(word: str) -> str:
 
 
 def brief(name: str) -> str:
-    """Names of long chains and SQL plans take kilobytes."""
+    """The name, cut to ``LONGEST_NAME``: names of long chains and SQL plans take kilobytes."""
     if isinstance(name, Message) or len(name) <= LONGEST_NAME:
         return name
     return f"{name[: LONGEST_NAME - 1].rstrip()}…"
@@ -208,17 +204,17 @@ def share_text(share: float) -> Message:
 
 
 def list_text(names: Iterable[str], at_most: int = MOST_LISTED) -> Message:
-    """``a, b and 4 more``; empty for nothing."""
-    known = list(names)
-    rest = len(known) - at_most
-    if rest > 0:
-        shown = join_messages(known[:at_most], ", ")
-        return message("{names:message} and {count:count} more", names=shown, count=rest)
-    return Message("{names:names}", {"names": known})
+    """``a, b and 4 more``; empty without names."""
+    all_names = list(names)
+    omitted = len(all_names) - at_most
+    if omitted > 0:
+        shown = join_messages(all_names[:at_most], ", ")
+        return message("{names:message} and {count:count} more", names=shown, count=omitted)
+    return Message("{names:names}", {"names": all_names})
 
 
 def subtask_text(vertex: str | None, subtask: int | None) -> Message:
-    """``enrich/1``: counted from 0 as in Flink's REST answers and web page."""
+    """``enrich/1``. Subtasks count from 0, as in Flink's REST answers and web page."""
     name = brief(vertex or message("a task"))
     if subtask is None:
         return quoted(name)
@@ -227,7 +223,6 @@ def subtask_text(vertex: str | None, subtask: int | None) -> Message:
 
 @lru_cache(maxsize=8_192)
 def placeholders(template: str) -> dict[str, str]:
-    """Name → kind. Raises ValueError for an unknown kind."""
     kinds = {name: kind or "text" for name, kind in PLACEHOLDER.findall(template)}
     if unknown := set(kinds.values()) - KINDS:
         raise ValueError(f"{template!r} has placeholders of unknown kinds: {sorted(unknown)}.")
@@ -266,7 +261,7 @@ def _translate(
 
 
 def to_plain(value: Any) -> Any:
-    """Messages anywhere in lists, tuples and dicts → dicts of JSON."""
+    """The value with each message in it, also in lists, tuples and dicts, as a dict for JSON."""
     if isinstance(value, Message):
         plain = {
             _TEMPLATE: value.template,
@@ -285,6 +280,7 @@ def message_document(text: str) -> str:
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
+
     def changed(value: Any) -> Any:
         if isinstance(value, Message):
             return with_texts(value, change)
@@ -301,8 +297,8 @@ def is_message(plain: Mapping[str, Any]) -> bool:
 
 
 def as_message(plain: dict[str, Any]) -> Any:
-    """Inverse of :func:`to_plain`, as an object hook of JSON readers. What is no message stays as
-    it is.
+    """Inverse of :func:`to_plain`, as an object hook of JSON readers. A dict that is no message is
+    returned as it is.
     """
     if not is_message(plain):
         return plain

@@ -6,29 +6,29 @@ from typing import Any
 from ingest.cluster_run import ClusterRun
 from ingest.discovery.operator_report import MAX_EVENTS, OperatorEvent
 from ingest.flink_ids import is_flink_id
-from ingest.json_members import listed
+from ingest.json_members import as_list
 from ingest.records import LogRecord, Observed
 from ingest.source_read import SourceRead
 
 SOURCE = "operator"
 PROCESS, LOGGER, FILE = "kubernetes-operator", "org.apache.flink.kubernetes.operator", "kubernetes"
 REMEMBERED = 4 * MAX_EVENTS
-AHEAD_MS = 3_600_000
-"""A clock this much ahead of ours is wrong."""
+MAX_AHEAD_MS = 3_600_000
+"""Events further ahead of Weir's clock are left out: their clock is wrong."""
 
 
 def read_events(run: ClusterRun) -> SourceRead:
     at = run.shard.at()
-    records, cursor = new_records(run.cluster.operator_events, run.part(SOURCE), at)
+    records, cursor = new_records(run.cluster.operator_events, run.cursor_of(SOURCE), at)
     return SourceRead((Observed(run.cluster.name, at, SOURCE, records),) if records else (), cursor)
 
 
 def new_records(
     events: Sequence[OperatorEvent], cursor: Mapping[str, Any], at: datetime
 ) -> tuple[tuple[LogRecord, ...], dict[str, Any]]:
-    """New events, and the next cursor. Events without a job are left out."""
-    known = [text for text in listed(cursor.get("taken")) if isinstance(text, str)]
-    latest_ms = at.timestamp() * 1000 + AHEAD_MS
+    """Records of new events, and the next cursor. Events without a job are left out."""
+    digests = [text for text in as_list(cursor.get("taken")) if isinstance(text, str)]
+    latest_ms = at.timestamp() * 1000 + MAX_AHEAD_MS
     records = []
     for event in events:
         if not is_flink_id(event.job_id) or event.at_ms > latest_ms:
@@ -37,9 +37,9 @@ def new_records(
         digest = hashlib.sha256(f"{event.at_ms} {message}".encode(errors="replace")).hexdigest()[
             :32
         ]
-        if digest in known:
+        if digest in digests:
             continue
-        known.append(digest)
+        digests.append(digest)
         ts = datetime.fromtimestamp(event.at_ms / 1000, UTC)
         records.append(
             LogRecord(
@@ -54,14 +54,14 @@ def new_records(
                 0,
             )
         )
-    return tuple(records), {"taken": known[-REMEMBERED:]}
+    return tuple(records), {"taken": digests[-REMEMBERED:]}
 
 
 def _message(event: OperatorEvent) -> str:
-    where = (
+    location = (
         f", at {event.path}"
         if event.path and not any(character.isspace() for character in event.path)
         else ""
     )
     text = " ".join(event.message.split())
-    return f"Kubernetes operator: {event.reason or 'Event'} of job {event.job_id}{where}: {text}"
+    return f"Kubernetes operator: {event.reason or 'Event'} of job {event.job_id}{location}: {text}"

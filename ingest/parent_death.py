@@ -1,6 +1,8 @@
-"""Ends this process with its parent (Linux only). As a program with ``PARENT COMMAND…``, this file
-becomes COMMAND with that request to the kernel. PARENT is a pid, or ``parent`` for the process that
-started it.
+"""Ends a process when its parent ends (Linux only).
+
+This file is also a program with the arguments ``PARENT COMMAND…``: it asks the kernel for that
+signal, then becomes COMMAND. PARENT is the pid of the parent, or ``parent`` for whichever process
+started the program.
 """
 
 import ctypes
@@ -14,8 +16,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """The kernel kills this process when the thread that started it ends; at once if ``parent``
-    (its pid) has ended.
+    """Let the kernel kill this process when the thread that started it ends. Exits at once if the
+    process with the pid ``parent`` has ended.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -6,10 +6,10 @@ import pyarrow.parquet as pq
 
 
 class ParquetStream(pq.ParquetFile):  # type: ignore[misc]  # no types
-    """Reads files that Python opened, in the calling thread.
+    """Reads a file that Python opened, in the calling thread.
 
-    ``checks_pages``: their checksums, if any. ``encoded``: text columns that stay
-    dictionary-encoded, so that a repeated long text is held once.
+    ``checks_pages`` verifies checksums of pages, if there are any. ``encoded`` names text columns
+    that stay dictionary-encoded, so that a repeated long text is in memory once.
     """
 
     def __init__(

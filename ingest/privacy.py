@@ -17,7 +17,6 @@ def is_mask(text: str) -> bool:
 
 
 def mask_of(environment: Mapping[str, str]) -> str:
-    """In octal digits. Raises :class:`Refused`."""
     mask = environment.get("WEIR_UMASK") or DEFAULT
     if not is_mask(mask):
         raise Refused(
@@ -27,10 +26,9 @@ def mask_of(environment: Mapping[str, str]) -> str:
 
 
 def keep_private(environment: Mapping[str, str]) -> None:
-    """Of this process and its children. Raises :class:`Refused`."""
     os.umask(int(mask_of(environment), 8))
 
 
 def hadoop_users(environment: Mapping[str, str]) -> dict[str, str]:
-    """For Spark: Hadoop sets the mode of its files whatever the umask is."""
+    """Settings of Spark, since Hadoop ignores the umask of the process."""
     return {"spark.hadoop.fs.permissions.umask-mode": mask_of(environment)}

@@ -61,11 +61,11 @@ class Job:
     name: Annotated[str | None, "job name as submitted"]
     state: Annotated[
         str | None,
-        "Flink job state, upper case; NOT_LISTED where the JobManager lists it no more",
+        "Flink job state, upper case; NOT_LISTED if the JobManager no longer lists it",
     ]
     start_time: Annotated[datetime | None, "submission"] = None
     end_time: Annotated[
-        datetime | None, "null while it runs; of NOT_LISTED when it was last listed"
+        datetime | None, "null while it runs; when it was last listed if NOT_LISTED"
     ] = None
     flink_version: Annotated[str | None, "of the cluster"] = None
     parallelism: Annotated[int | None, "largest of its vertices", "subtasks"] = None
@@ -217,7 +217,7 @@ class VertexMetrics:
         "records",
     ] = None
     records_lag_max: Annotated[
-        PerSubtask[float], "of a Kafka source: the same of its partition with the most", "records"
+        PerSubtask[float], "of a Kafka source: not read, of the partition with the most", "records"
     ] = None
     fetch_lag_ms: Annotated[
         PerSubtask[float], "of a source: age by event time of what it fetched last"
@@ -229,7 +229,7 @@ class VertexMetrics:
         PerSubtask[float], "of a source: age of its watermark when it emitted its last record"
     ] = None
     source_idle_ms: Annotated[
-        PerSubtask[float], "of a source: since when it has had no record; 0 = it has some"
+        PerSubtask[float], "of a source: time without a record; 0 = it has some"
     ] = None
 
 
@@ -259,10 +259,8 @@ class AllocatedSlot:
 
 @dataclass(frozen=True, slots=True)
 class VertexGauges:
-    """Figures that only some vertices have, over all subtasks and, of RocksDB, over all column
-    families (states) of a vertex.
-
-    Those of RocksDB are there where ``state.backend.rocksdb.metrics.…`` switched them on.
+    """Figures that only some vertices have, over all subtasks; those of RocksDB also over all
+    column families (states). RocksDB has figures if ``state.backend.rocksdb.metrics.…`` is on.
     """
 
     job_id: Id
@@ -278,9 +276,9 @@ class VertexGauges:
     buffers_consumed_in_ms: Annotated[
         int | None, "time to consume what is in flight, by debloating, the longest"
     ] = None
-    writes_stopped: Annotated[
-        int | None, "that RocksDB lets nobody write to", "column families"
-    ] = None
+    writes_stopped: Annotated[int | None, "to which RocksDB stopped writes", "column families"] = (
+        None
+    )
     delayed_write_bytes_per_s: Annotated[
         int | None, "to which RocksDB slows writes, the greatest; 0 = not slowed"
     ] = None
@@ -329,15 +327,15 @@ class VertexGauges:
     received_watermark_ms: Annotated[
         int | None,
         (
-            "of a vertex that several feed: epoch, the least of its inputs; null = none yet, "
+            "of a vertex with several inputs: epoch, the least of the inputs; null = none yet, "
             "or all ended"
         ),
     ] = None
     sent_watermark_ms: Annotated[
         int | None,
-        "of a vertex that feeds such a one: epoch, of its last operator, the least of the "
-        "subtasks; of such a one that feeds no other, of its first operator; null = none yet, "
-        "ended, or not known",
+        "epoch, the least of the subtasks: of a vertex that feeds one with several inputs, of its "
+        "last operator; of one with several inputs that feeds no other, of its first operator; "
+        "null = none yet, ended, or unknown",
     ] = None
 
 
@@ -421,7 +419,7 @@ class NameNodeSample:
     rpc_calls: Annotated[int | None, "calls since it was started, over all ports"]
     rpc_queue_ms: Annotated[
         float | None,
-        "mean wait of a call in its last interval of metrics; of the port with most",
+        "mean wait of a call in the last interval of metrics; of the slowest port",
     ]
     rpc_processing_ms: Annotated[float | None, "mean time that a call was worked on"]
     call_queue_length: Annotated[int | None, "calls that wait now"]
@@ -455,7 +453,7 @@ class Reference:
     ordinal: Annotated[int, "0 for the file itself, its handles from 1 in the order of the file"]
     job_id: Annotated[
         str | None,
-        "whose directory the file lies in; null for savepoints and where no such level is",
+        "job of the directory; null for savepoints and without a directory of a job",
     ] = None
     checkpoint_id: int | None = None
     format_version: Annotated[int | None, "2 to 7"] = None
@@ -509,7 +507,7 @@ class Snapshot:
     reader_version: Annotated[int, "of ingest.metadata"]
     job_id: Annotated[
         str | None,
-        "whose directory the file lies in; null for savepoints and where no such level is",
+        "job of the directory; null for savepoints and without a directory of a job",
     ] = None
     checkpoint_id: Annotated[int | None, "as the file says"] = None
     format_version: Annotated[int | None, "2 to 7"] = None

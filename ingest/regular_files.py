@@ -28,8 +28,8 @@ def open_regular(
     """The file; reading it never waits. Raises ``NotRegular``, or ``OSError`` if it cannot be
     opened.
 
-    Links are followed; with ``within`` only to what lies below that directory, whoever changes them
-    meanwhile. ``check`` may refuse the place that they lead to by an ``OSError``.
+    Links are followed. With ``within``, only files below that directory are opened, even if links
+    change meanwhile. ``check`` gets the path with links resolved and may raise ``OSError``.
     """
     try:
         real = Path(path).resolve(strict=True)
@@ -42,23 +42,23 @@ def open_regular(
         )
     if check is not None:
         check(real)
-    names = beneath.steps(root, real)
+    names = beneath.names_below(root, real)
     if not names:
-        _refuse_others(real.stat().st_mode)
-    with beneath.folder(root, names[:-1]) as folder:
-        # Looked at before it is opened: opening alone makes some devices act.
-        _refuse_others(beneath.refuse_link(folder, names[-1], path).st_mode)
+        _require_regular(real.stat().st_mode)
+    with beneath.open_folder(root, names[:-1]) as folder:
+        # The kind is checked before the file is opened, since some devices act when opened.
+        _require_regular(beneath.refuse_link(folder, names[-1], path).st_mode)
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
         handle = os.open(names[-1], flags, dir_fd=folder)
     try:
-        _refuse_others(os.fstat(handle).st_mode)
+        _require_regular(os.fstat(handle).st_mode)
         return os.fdopen(handle, "rb", buffering=buffering)
     except BaseException:
         os.close(handle)
         raise
 
 
-def _refuse_others(mode: int) -> None:
+def _require_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
         kind = next((name for is_it, name in _KINDS if is_it(mode)), "a device")
         raise NotRegular(f"it is {kind}, not a regular file")

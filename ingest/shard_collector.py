@@ -23,13 +23,13 @@ from ingest.sources import ClusterSource
 log = logging.getLogger(__name__)
 
 SHARD_REQUESTS = 40_000
-"""Of one cycle: what one core can request, read and write in half a minute."""
+"""In one cycle: as many as one core can send, read and write in half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOutcome:
-    """``reachable`` is about the cluster's own REST endpoint (or History Server), ``refused``: no
-    process listened there. ``metrics_interval_s`` is how often healthy jobs are sampled.
+    """``reachable``: the cluster's REST endpoint (or History Server) answered. ``refused``: no
+    process listened there. ``metrics_interval_s``: time between two samples of a healthy job.
     """
 
     cluster: str
@@ -64,7 +64,7 @@ def collect_shard(
     """Outcomes in the order of ``clusters``. ``committed`` gets the outcomes of each group of
     clusters, in this thread, as soon as their rows are in the lake. ``stragglers_after_s``: a
     cluster that takes longer than this and than twice the shard's median has no outcome. Raises
-    only where the lake cannot be written.
+    only if the lake cannot be written.
     """
     shard = Shard(
         at, cycle_s, limits_per_cluster(SHARD_REQUESTS, len(clusters), limits or RequestLimits())
@@ -76,7 +76,7 @@ def collect_shard(
     outcomes: dict[str, ClusterOutcome] = {}
     with ShardReading(shard.runs, _read_endpoints, stragglers_after_s) as reading:
         for group in reading.groups():
-            group = [_with_files(run, files_within_s) for run in group]
+            group = [_add_files(run, files_within_s) for run in group]
             lake.append(observed for run in group for observed in run.observed)
             done = [_outcome(run) for run in group]
             outcomes |= {outcome.cluster: outcome for outcome in done}
@@ -89,12 +89,12 @@ def collect_shard(
 async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
     began = time.monotonic()
     for source in sources():
-        if not source.files and source.wanted(run):
+        if not source.files and source.applies(run):
             try:
                 if source_read := await source.read(run):
-                    run.take(source.name, source_read)
+                    run.add(source.name, source_read)
             except Exception as error:
-                error_text = _reason(run, source, error)
+                error_text = _error_text(run, source, error)
                 run.reachable = run.reachable and run.rest is not None
                 reason = "unreachable" if not run.reachable else "error"
                 run.error = run.error or error_text
@@ -107,29 +107,28 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
 
 
 FILES_S = 120.0
-"""For the logs and snapshots of one cluster; a large backlog takes half a minute."""
+"""Time to read the logs and snapshots of one cluster; a large backlog takes half a minute."""
 FILES_OF_SHARD_S = 20.0
-"""The same where others wait."""
-_reading: dict[str, threading.Thread] = {}
-"""By cluster, what a store that hangs still holds: nobody can end a thread."""
+_file_threads: dict[str, threading.Thread] = {}
+"""Name of a cluster → the thread that still waits for its files. A thread cannot be ended."""
 
 
-def _with_files(run: ClusterRun, within_s: float) -> ClusterRun:
+def _add_files(run: ClusterRun, within_s: float) -> ClusterRun:
     name = run.cluster.name
-    if not any(source.files and source.wanted(run) for source in sources()):
+    if not any(source.files and source.applies(run) for source in sources()):
         return run
-    known = _reading.get(name)
-    if known is None or not known.is_alive():
-        # Of its own, since it may go on when nobody waits any more.
-        with_files = replace(run, cursor=dict(run.cursor), observed=list(run.observed))
+    thread = _file_threads.get(name)
+    if thread is None or not thread.is_alive():
+        # The thread gets a copy, since it may change the run after this function has returned.
+        run_copy = replace(run, cursor=dict(run.cursor), observed=list(run.observed))
         context = contextvars.copy_context()
-        known = threading.Thread(target=context.run, args=(_read_files, with_files), daemon=True)
-        known.start()
-        known.join(within_s)
-        if not known.is_alive():
-            run.observed = with_files.observed
-            return with_files
-        _reading[name] = known
+        thread = threading.Thread(target=context.run, args=(_read_files, run_copy), daemon=True)
+        thread.start()
+        thread.join(within_s)
+        if not thread.is_alive():
+            run.observed = run_copy.observed
+            return run_copy
+        _file_threads[name] = thread
     late = message(
         "Its files (logs, snapshots) were not read within {files_s:number} s; the rest is.",
         files_s=within_s,
@@ -142,12 +141,12 @@ def _with_files(run: ClusterRun, within_s: float) -> ClusterRun:
 
 def _read_files(run: ClusterRun) -> None:
     for source in sources():
-        if source.files and source.wanted(run):
+        if source.files and source.applies(run):
             try:
                 if source_read := source.read(run):
-                    run.take(source.name, source_read)
+                    run.add(source.name, source_read)
             except Exception as error:
-                reason = _reason(run, source, error)
+                reason = _error_text(run, source, error)
                 run.error = run.error or (reason if isinstance(error, IngestError) else None)
                 run.skip(
                     source.name,
@@ -159,7 +158,7 @@ def _read_files(run: ClusterRun) -> None:
                 )
 
 
-def _reason(run: ClusterRun, source: Source, error: Exception) -> str:
+def _error_text(run: ClusterRun, source: Source, error: Exception) -> str:
     if isinstance(error, IngestError):
         return str(error)
     log.exception("%s of cluster %s could not be read", source.name, run.cluster.name)
@@ -173,7 +172,7 @@ def _reason(run: ClusterRun, source: Source, error: Exception) -> str:
 def _outcome(run: ClusterRun) -> ClusterOutcome:
     rest = run.rest
     records = [record for part in run.observed for record in part.records]
-    # A snapshot that cannot be reached from here is reported, and is no fault of the cluster.
+    # A snapshot that Weir cannot reach is reported, but is no fault of the cluster.
     requested = [
         record for part in run.observed if part.source != EVIDENCE for record in part.records
     ]

@@ -1,5 +1,5 @@
-"""Reads the endpoints of all clusters of a shard at once, on an event loop in a thread of its own;
-the caller reads files and commits meanwhile.
+"""Reads the endpoints of all clusters of a shard at once, on an event loop in another thread. The
+caller reads files and commits meanwhile.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Any, Generic, Self, TypeVar
 Run = TypeVar("Run")
 
 GROUP_S = 3.0
-"""Clusters finished within this time are one commit: ten tables take tenths of a second."""
+"""Clusters finished within this time are one commit: a commit takes tenths of a second."""
 MOST_OF_THE_TIME = 0.1
 """The largest share of time for commits; if they are slow, groups get larger."""
 LONGEST_GROUP_S = 10.0
@@ -23,7 +23,7 @@ STALL_CHECK_S = 0.25
 
 
 class Stall:
-    """How long the event loop did not run: then time-outs say nothing about who was asked."""
+    """Measures how long the event loop did not run. Time-outs then say nothing about a cluster."""
 
     def __init__(self) -> None:
         self._stalls: list[tuple[float, float]] = []
@@ -33,17 +33,16 @@ class Stall:
         while True:
             self._asleep_since = time.monotonic()
             await asyncio.sleep(STALL_CHECK_S)
-            self._stalls += self._present()
+            self._stalls += self._current()
 
     def total_s_since(self, since: float) -> float:
-        """``since`` is of ``time.monotonic``."""
-        # Whoever asks may have come to run again before the watch did.
+        # After a stall, the caller may run before :meth:`watch` does.
         return sum(
             max(0.0, min(late_s, ended - since))
-            for ended, late_s in (*self._stalls, *self._present())
+            for ended, late_s in (*self._stalls, *self._current())
         )
 
-    def _present(self) -> list[tuple[float, float]]:
+    def _current(self) -> list[tuple[float, float]]:
         now = time.monotonic()
         late_s = now - self._asleep_since - STALL_CHECK_S
         return [(now, late_s)] if late_s > STALL_CHECK_S else []
@@ -85,24 +84,25 @@ class ShardReading(Generic[Run]):
         self._thread.join()
 
     def groups(self) -> Iterator[list[Run]]:
+        """Finished runs, in groups for one commit each. Raises what the reading raised."""
         group: list[Run] = []
         since, wait_s = time.monotonic(), GROUP_S
         while True:
             left_s = since + wait_s - time.monotonic()
             try:
-                # Without a group there is nothing to be committed, however long it takes.
-                exception = self._done.get(timeout=max(0.0, left_s) if group else None)
+                # Without a group there is nothing to commit: wait for the first cluster.
+                finished = self._done.get(timeout=max(0.0, left_s) if group else None)
             except queue.Empty:
                 began = time.monotonic()
                 yield group
                 group, since = [], time.monotonic()
                 wait_s = min(max(GROUP_S, (since - began) / MOST_OF_THE_TIME), LONGEST_GROUP_S)
                 continue
-            if isinstance(exception, BaseException):
-                raise exception
-            if exception is None:
+            if isinstance(finished, BaseException):
+                raise finished
+            if finished is None:
                 break
-            group.append(exception)
+            group.append(finished)
         if group:
             yield group
 
@@ -117,36 +117,36 @@ class ShardReading(Generic[Run]):
     async def _read_all(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         stall, began = Stall(), time.monotonic()
-        watching = asyncio.create_task(stall.watch())
-        reading = {asyncio.create_task(self._read_one(run, stall)) for run in self._runs}
+        watch_task = asyncio.create_task(stall.watch())
+        tasks = {asyncio.create_task(self._read_one(run, stall)) for run in self._runs}
         finished_after_s: list[float] = []
         try:
-            while reading:
-                left_s = self._may_take_s(finished_after_s, began, stall)
-                done, reading = await asyncio.wait(
-                    reading, timeout=left_s, return_when=asyncio.FIRST_COMPLETED
+            while tasks:
+                left_s = self._remaining_s(finished_after_s, began, stall)
+                done, tasks = await asyncio.wait(
+                    tasks, timeout=left_s, return_when=asyncio.FIRST_COMPLETED
                 )
                 for task in done:
                     task.result()
                     finished_after_s.append(time.monotonic() - began)
-                if not done and self._may_take_s(finished_after_s, began, stall) == 0:
+                if not done and self._remaining_s(finished_after_s, began, stall) == 0:
                     break
         finally:
-            for task in (watching, *reading):
+            for task in (watch_task, *tasks):
                 task.cancel()
-            await asyncio.gather(watching, *reading, return_exceptions=True)
+            await asyncio.gather(watch_task, *tasks, return_exceptions=True)
 
-    def _may_take_s(
+    def _remaining_s(
         self, finished_after_s: Sequence[float], began: float, stall: Stall
     ) -> float | None:
-        """How long the others may still take, without stalls; None if it is not known yet what is
-        slow here.
+        """How long unfinished clusters may still take, stalls not counted. None: without a limit,
+        since fewer than half of the clusters have finished.
         """
         half = (len(self._runs) + 1) // 2
         if self._stragglers_after_s is None or len(finished_after_s) < half:
             return None
-        most_s = max(self._stragglers_after_s, STRAGGLER_FACTOR * finished_after_s[half - 1])
-        return max(0.0, began + most_s + stall.total_s_since(began) - time.monotonic())
+        limit_s = max(self._stragglers_after_s, STRAGGLER_FACTOR * finished_after_s[half - 1])
+        return max(0.0, began + limit_s + stall.total_s_since(began) - time.monotonic())
 
     async def _read_one(self, run: Run, stall: Stall) -> None:
         await self._read(run, stall)

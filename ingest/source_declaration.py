@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
 
 class Turn(IntEnum):
-    """The order of a cluster's sources; those of one turn by their names."""
+    """The order in which a cluster's sources are read; within a turn, by name."""
 
     JOBMANAGER = 0
     JOBS = 1
     METRICS = 2
     LOGS = 3
-    BESIDE = 4
-    ASKED_FOR = 5
+    ADDITIONAL = 4
+    ON_REQUEST = 5
     LAST = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A field of a cluster. An ``address`` is asked over HTTP; a ``place`` is a path or URI,
-    ``places`` a list of them with globs. ``option`` is that of ``add_cluster``.
+    """A field of a cluster. An ``address`` is requested over HTTP, a ``place`` is a path or URI,
+    ``places`` are a list of paths or URIs with globs. ``option``: option of ``add_cluster``.
     """
 
     field: str
@@ -35,18 +35,18 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """``name``: of its part of a cursor. ``tables``: records that it writes. ``reader`` is
-    ``module:function``, which gets a :class:`ingest.cluster_run.ClusterRun` and returns a
-    :class:`ingest.source_read.SourceRead`, or None if nothing was due: a coroutine where it asks
-    over a network, a function where it reads ``files``. ``suffices``: a cluster may have this
-    source alone. ``probe``: as ``reader`` for a connection test; it gets
-    :class:`ingest.source_read.ProbeNotes`, too. ``subject``: what did not answer.
+    """``name``: also the key of its part of the cursor. ``applies``: whether to read it for a run.
+    ``reader``: ``module:function``. The function gets a :class:`ingest.cluster_run.ClusterRun` and
+    returns a :class:`ingest.source_read.SourceRead`, or None if nothing was due. It is a coroutine
+    unless the source reads ``files``. ``suffices``: a cluster may have this source alone.
+    ``probe``: like ``reader``, for a connection test; it gets
+    :class:`ingest.source_read.ProbeNotes`, too. ``subject``: names the source in messages.
     """
 
     name: str
     turn: Turn
     reader: str
-    wanted: Callable[["ClusterRun"], Any]
+    applies: Callable[["ClusterRun"], Any]
     settings: tuple[Setting, ...] = ()
     tables: tuple[type[Record], ...] = ()
     files: bool = False

@@ -6,8 +6,9 @@ from ingest.records import Observed, Skip
 
 @dataclass(frozen=True, slots=True)
 class SourceRead:
-    """``reachable`` is ``None`` if nothing was due, or where it does not say whether the cluster is
-    there. ``cursor`` is to be saved after the records are safe. ``behind``: more is waiting.
+    """``reachable`` is ``None`` if nothing was due, or if the source cannot show whether the
+    cluster runs. ``cursor`` must be saved after the records are written. ``behind``: more is
+    waiting.
     """
 
     observed: tuple[Observed, ...]
@@ -27,5 +28,4 @@ class ProbeNotes:
 
     @property
     def reachable(self) -> bool:
-        """Whether at least one source could be read."""
         return bool(self.sees)

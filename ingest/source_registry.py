@@ -17,14 +17,13 @@ def sources() -> tuple[Source, ...]:
     declared = [importlib.import_module(name).SOURCES for name in modules if find_spec(name)]
     return tuple(
         sorted(
-            (source for some in declared for source in some),
+            (source for module_sources in declared for source in module_sources),
             key=lambda source: (source.turn, source.files, source.name),
         )
     )
 
 
 def settings(*holding: str) -> tuple[Setting, ...]:
-    """Of all sources; those that hold one of these."""
     return tuple(
         setting
         for source in sources()

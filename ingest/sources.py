@@ -7,8 +7,8 @@ from ingest.discovery.operator_report import OperatorEvent
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """``basic`` uses ``user`` and ``secret``, ``bearer`` and ``api_key`` (Elasticsearch's)
-    ``secret`` alone, ``kerberos`` neither: see :mod:`ingest.network.kerberos`.
+    """``basic`` uses ``user`` and ``secret``. ``bearer`` and ``api_key`` (of Elasticsearch) use
+    only ``secret``. ``kerberos`` uses no field: see :mod:`ingest.network.kerberos`.
     """
 
     scheme: Literal["basic", "bearer", "api_key", "kerberos"]
@@ -26,8 +26,8 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class LogSource:
-    """Globs (local or any fsspec URI). ``layout``: ``flink`` for whatever is recognised, or a log4j
-    pattern; ``time_zone``: for lines that carry none.
+    """``globs`` are local or any fsspec URI. ``layout`` is a log4j pattern, or ``flink``: then the
+    layout is recognised. ``time_zone`` is that of lines without a zone.
     """
 
     globs: tuple[str, ...] = ()
@@ -35,13 +35,13 @@ class LogSource:
     time_zone: str = "UTC"
     max_bytes_per_cycle: int = 256 * 1024 * 1024
     own_globs: tuple[str, ...] = ()
-    """Those of ``globs`` that match files stored by Weir for this cluster."""
+    """The subset of ``globs`` for files that Weir stored for this cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrometheusSource:
     """``selector``: label matchers of this cluster's series, such as ``namespace="flink"``.
-    ``ca_file``: empty for the machine's authorities. ``tenant``: of Mimir, Cortex, Thanos.
+    ``ca_file``: empty for the machine's authorities. ``tenant``: for Mimir, Cortex and Thanos.
     """
 
     url: str
@@ -69,8 +69,8 @@ class LogStoreSource:
 
 @dataclass(frozen=True, slots=True)
 class MetadataRoot:
-    """A registered root: its canonical URI, where the same tree is read ("" for the URI itself),
-    and the clusters that it is read for; of none, for all.
+    """A registered root. ``uri`` is canonical. ``read_at`` is where the same tree is read, "" for
+    ``uri`` itself. ``clusters`` are those for which it is read; empty for all.
     """
 
     uri: str
@@ -80,11 +80,11 @@ class MetadataRoot:
 
 @dataclass(frozen=True, slots=True)
 class MetadataSource:
-    """Which ``_metadata`` may be read as evidence: those below ``roots`` of the cluster that names
-    them, and local ones in directories that ``WEIR_READ_DIRS`` lists.
+    """Which ``_metadata`` may be read as evidence: files below the cluster's ``roots``, and local
+    files in directories that ``WEIR_READ_DIRS`` lists.
 
-    ``roots`` are all that there are: of those of other clusters nothing is read. ``aliases`` are
-    other spellings of prefixes.
+    ``roots`` are all registered roots: nothing below a root of other clusters is read. ``aliases``
+    are other spellings of prefixes.
     """
 
     enabled: bool = True
@@ -103,10 +103,8 @@ class ClusterSource:
     tls: Tls = Tls()
     logs: LogSource = LogSource()
     prometheus: PrometheusSource | None = None
-    """Task metrics are read from it instead of the JobManager."""
     log_store: LogStoreSource | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """By field, for sources that need nothing else."""
     pushed_metrics: str = ""
     metadata: MetadataSource = MetadataSource()
     metrics_interval_s: float = 30

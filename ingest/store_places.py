@@ -1,5 +1,5 @@
-"""Which bucket of an object store a text names: by a URI, the address of a request, or the store's
-words.
+"""Finds the bucket of an object store that a text names: in a URI, in the address of a request, or
+in an error message of the store.
 """
 
 import re
@@ -16,14 +16,14 @@ _CANONICAL = {
     "dfs": "abfs",
     "blob": "wasb",
 }
-"""Other clients of a store, and names of Azure's services."""
+"""Schemes of other clients and names of Azure's services → one scheme for each store."""
 _SCHEMES = r"s3[anp]?|oss|cosn|gs|obs|abfss?|wasbs?"
 _AZURE = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-"""Here ``container@account``; elsewhere the part before ``@`` is user and secret."""
+"""Their authority is ``container@account``. In other schemes, user and secret precede ``@``."""
 _KEY = r"[^\s'\"<>(),;{}\[\]]{0,600}"
 _BUCKET = r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]"
-_NAMED = re.compile(
-    rf"\b(?P<scheme>{_SCHEMES})://(?:(?P<who>[^\s/@'\"<>(),;]{{1,250}})@)?"
+_PLACE = re.compile(
+    rf"\b(?P<scheme>{_SCHEMES})://(?:(?P<userinfo>[^\s/@'\"<>(),;]{{1,250}})@)?"
     rf"(?P<bucket>[A-Za-z0-9][A-Za-z0-9._-]{{1,250}}+)(?!:[^\s@]{{1,200}}@)(?P<key>/{_KEY})?"
     # https://docs.aws.amazon.com/AmazonS3/latest/userguide/VirtualHosting.html
     rf"|https?://s3[.-][a-z0-9.-]{{0,60}}amazonaws\.com(?:\.cn)?(?::\d+)?"
@@ -42,7 +42,7 @@ _NAMED = re.compile(
     # https://cloud.google.com/storage/docs/gcs429
     rf"|[Tt]he object (?P<gs_object>{_BUCKET})(?P<object_key>/{_KEY}) exceeded the rate limit"
 )
-_OF_JOB = re.compile(
+_JOB_DIRECTORY = re.compile(
     r"(?:^|/)(?:[0-9a-f]{32}|chk-\d+|shared|taskowned|savepoint-[0-9a-f-]+)(?:/|$)"
 )
 _PREFIX_PARTS, _PREFIX_CHARS = 2, 200
@@ -51,7 +51,7 @@ _READ_CHARS = 16_384
 
 @dataclass(frozen=True, slots=True)
 class StorePlace:
-    """``scheme`` is the same whichever client wrote: s3 of s3a."""
+    """``scheme`` does not depend on the client: ``s3`` also for s3a."""
 
     scheme: str
     bucket: str
@@ -63,8 +63,10 @@ class StorePlace:
 
     @property
     def prefix(self) -> str:
-        """Of one directory of checkpoints; of other keys the first two parts."""
-        root = _OF_JOB.split(self.key, maxsplit=1)[0]
+        """The key of the directory that holds jobs' directories; for other keys, the first two
+        parts.
+        """
+        root = _JOB_DIRECTORY.split(self.key, maxsplit=1)[0]
         if root == self.key:
             root = "/".join(self.key.split("/")[:-1][:_PREFIX_PARTS])
         return root.strip("/")[:_PREFIX_CHARS]
@@ -75,7 +77,9 @@ class StorePlace:
 
 
 def place_in(text: str, near: int = 0) -> StorePlace | None:
-    """The first that the line at ``near`` names, else the last before it, else the first after it."""
+    """The first place in the line at the index ``near``; if the line has none, the last before the
+    line, else the first after it.
+    """
     text = text[:_READ_CHARS]
     begin = text.rfind("\n", 0, near) + 1
     end = text.find("\n", near)
@@ -91,19 +95,19 @@ def place_in(text: str, near: int = 0) -> StorePlace | None:
 
 
 def _places(text: str) -> Iterator[tuple[int, StorePlace]]:
-    for match in _NAMED.finditer(text):
-        named = {name: value for name, value in match.groupdict().items() if value}
-        key = next((value for name, value in named.items() if name.endswith("key")), "")
+    for match in _PLACE.finditer(text):
+        groups = {name: value for name, value in match.groupdict().items() if value}
+        key = next((value for name, value in groups.items() if name.endswith("key")), "")
         key = key.split("?", 1)[0].strip("/").rstrip(".:")
-        scheme, bucket = named.get("scheme", ""), named.get("bucket", "")
-        if "who" in named and scheme in _AZURE:
-            bucket = f"{named['who']}@{bucket}"
-        if "account" in named:
-            scheme = named["service"]
-            bucket = f"{named['container']}@{named['account']}.{scheme}.core.windows.net"
+        scheme, bucket = groups.get("scheme", ""), groups.get("bucket", "")
+        if "userinfo" in groups and scheme in _AZURE:
+            bucket = f"{groups['userinfo']}@{bucket}"
+        if "account" in groups:
+            scheme = groups["service"]
+            bucket = f"{groups['container']}@{groups['account']}.{scheme}.core.windows.net"
         elif not scheme:
             name, bucket = next(
-                (name, value) for name, value in named.items() if not name.endswith("key")
+                (name, value) for name, value in groups.items() if not name.endswith("key")
             )
             scheme = name.split("_", 1)[0]
         yield match.start(), StorePlace(_CANONICAL.get(scheme, scheme), bucket.rstrip("."), key)

@@ -3,8 +3,8 @@ CUT = "\n\t... cut ...\n"
 
 
 def shortened(trace: str, most_chars: int) -> str:
-    """The trace where it fits, else its beginning and, in at most half of the room, its innermost
-    cause: these say most.
+    """The trace if it fits, else its beginning and its innermost cause, which say most. The cause
+    takes at most half of ``most_chars``.
     """
     if len(trace) <= most_chars:
         return trace

@@ -1,7 +1,9 @@
 """One spelling for each place in storage, so that references and listings can be compared as text.
-Where two spellings *might* mean one file they become the same text: one file under two names would
-look like an orphan. So percent encoding is decoded although Flink takes it literally, and slashes
-are folded although object stores distinguish them. A file is opened by the spelling of its listing.
+
+Two spellings that *might* mean one file become the same text, since one file under two names would
+look like an orphan. So percent encoding is decoded, although Flink takes it literally, and repeated
+slashes become one, although object stores distinguish them. To open a file, use the spelling of its
+listing.
 """
 
 import re
@@ -15,36 +17,33 @@ import pyarrow.compute as pc
 from ingest.errors import IngestError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_ONE_STORAGE = {
+_SCHEME_OF_STORAGE = {
     **dict.fromkeys(("s3a", "s3n", "s3p"), "s3"),
     **dict.fromkeys(("abfss", "wasb", "wasbs"), "abfs"),
     "swebhdfs": "webhdfs",
 }
-"""Other clients, or the same with TLS. Flink's Presto client is ``s3p``."""
+"""Scheme of another client, or of the same client with TLS → scheme. ``s3p`` is Flink's Presto."""
 _DEFAULT_PORTS = {"hdfs": "8020", "viewfs": "", "abfs": "443"}
-_USER_IS_A_NAME = {"abfs"}
-"""Here ``container@account``; elsewhere the part before ``@`` is a user or a secret."""
+_CONTAINER_SCHEMES = {"abfs"}
+"""Their authority is ``container@account``. In other schemes, a user or secret precedes ``@``."""
 _BLOB_HOST = re.compile(r"^([a-z0-9]+(?:\.z[0-9]+)?)\.blob\.")
-"""An account's Blob and Data Lake endpoints (``.dfs.``) lead to the same files."""
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _MOST_ENCODINGS = 8
 _MOST_STEPS = 1000
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
-"""Bytes of a file name that are no UTF-8; Java puts U+FFFD in their place."""
+"""Bytes of a file name that are not UTF-8; Java replaces them by U+FFFD."""
 
 
 class BadUri(IngestError, ValueError):
-    """This names no place in storage."""
-
     def __init__(self, uri: str, why: str) -> None:
         super().__init__(f"{uri[:200]!r} {why}")
 
 
 @dataclass(frozen=True)
 class Spellings:
-    """Prefixes that mean other ones: name services, other authorities of one storage, mount points.
-    ``aliases`` are pairs (from, to); the longest ``from`` wins, and what it leads to is looked up
-    again. Raises ``BadUri`` if they go round in a circle.
+    """Prefixes that stand for other prefixes: name services, other authorities of one storage,
+    mount points. ``aliases`` are pairs (from, to); the longest ``from`` wins, and the result may
+    start with a further alias. Raises ``BadUri`` if aliases form a circle.
     """
 
     aliases: tuple[tuple[str, str], ...] = ()
@@ -60,29 +59,27 @@ class Spellings:
             self._refuse_circle(old, new)
 
     def apply(self, uri: str) -> str:
-        """``uri`` must be canonical but for its prefix."""
-        while (step := self._once(uri)) is not None:
-            uri = step
+        while (replaced := self._apply_first(uri)) is not None:
+            uri = replaced
         return uri
 
     def prefixes(self) -> Sequence[tuple[str, str]]:
         return self._prefixes
 
-    def _once(self, uri: str) -> str | None:
+    def _apply_first(self, uri: str) -> str | None:
         return next(
             (_join(new, uri[len(old) :]) for old, new in self._prefixes if is_below(uri, old)),
             None,
         )
 
     def _refuse_circle(self, old: str, new: str) -> None:
-        # That each target comes to rest is enough: every further step eats up components of the
-        # path behind it.
-        at = new
+        # It is enough to follow each target: a path behind it only gets shorter with each step.
+        target = new
         for _ in range(_MOST_STEPS):
-            step = self._once(at)
-            if step is None:
+            replaced = self._apply_first(target)
+            if replaced is None:
                 return
-            at = step
+            target = replaced
         raise BadUri(
             old,
             (
@@ -96,20 +93,19 @@ PLAIN = Spellings()
 
 
 def canonical(uri: str, spellings: Spellings = PLAIN) -> str:
-    """``file:/a/b``, ``s3://bucket/key``, ``hdfs://host/path``: no trailing slash, nothing encoded,
-    no credentials. A plain absolute path is local. Raises ``BadUri``. Idempotent.
+    """``file:/a/b``, ``s3://bucket/key`` or ``hdfs://host/path``: without trailing slash, percent
+    encoding and credentials. An absolute path without scheme is local. Idempotent. Raises
+    ``BadUri``.
     """
     return spellings.apply(_normalise(uri))
 
 
 def refuse_undecodable(uri: str) -> None:
-    """Raises ``BadUri`` for a name that no text can hold."""
     if _UNDECODABLE.search(uri):
         raise BadUri(uri, "is not UTF-8; rename the directory, or read it by another mount.")
 
 
 def is_below(path: str, root: str) -> bool:
-    """Both canonical; a root is below itself."""
     return path.startswith(root) and (
         len(path) == len(root) or root.endswith("/") or path[len(root)] == "/"
     )
@@ -122,62 +118,61 @@ def are_nested(uri: str, other: str) -> bool:
 def canonical_column(
     uris: pa.Array | pa.ChunkedArray, spellings: Spellings = PLAIN
 ) -> pa.Array | pa.ChunkedArray:
-    """``canonical`` of a string column, null if there is none; usual spellings cost below 1 µs
-    each.
-    """
+    """``canonical`` of each text, null for a bad URI. A usual spelling costs less than 1 µs."""
     if isinstance(uris, pa.ChunkedArray):
         return pa.chunked_array(
             [canonical_column(chunk, spellings) for chunk in uris.chunks], pa.string()
         )
     written = uris.cast(pa.string())
-    common = pc.invert(_plain(written))
-    if pc.any(common).as_py():
-        # Only these: each pass over all paths would cost more than everything else here.
-        rewritten = written.filter(common)
+    odd = pc.invert(_is_plain(written))
+    if pc.any(odd).as_py():
+        # Only odd paths are rewritten: a pass over all paths would cost more than all other steps.
+        rewritten = written.filter(odd)
         for pattern, replacement in _COMMON_SPELLINGS:
             rewritten = pc.replace_substring_regex(
                 rewritten, pattern, replacement, max_replacements=1
             )
-        written = pc.replace_with_mask(written, common, rewritten)
+        written = pc.replace_with_mask(written, odd, rewritten)
     aliases = spellings.prefixes()
     plain = pc.and_not(
-        _plain(written),
+        _is_plain(written),
         pc.is_in(written, value_set=pa.array([old for old, _ in aliases], pa.string())),
     )
-    others = pc.invert(plain)
-    slow = written.filter(others).to_pylist()
-    known = {uri: _or_none(uri, spellings) for uri in set(slow)}
+    irregular = pc.invert(plain)
+    slow = written.filter(irregular).to_pylist()
+    canonical_of = {uri: _or_none(uri, spellings) for uri in set(slow)}
     respelled = _respell(written, plain, aliases)
     return (
-        pc.replace_with_mask(respelled, others, pa.array([known[uri] for uri in slow], pa.string()))
+        pc.replace_with_mask(
+            respelled, irregular, pa.array([canonical_of[uri] for uri in slow], pa.string())
+        )
         if slow
         else respelled
     )
 
 
-def _plain(written: pa.Array) -> pa.Array:
+def _is_plain(written: pa.Array) -> pa.Array:
     return pc.fill_null(pc.match_substring_regex(written, _SURELY_CANONICAL), True)
 
 
 def _respell(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
-    """``Spellings.apply`` for the rows that are ``plain``."""
-    left = plain
-    while aliases and pc.any(left).as_py():
+    unmoved = plain
+    while aliases and pc.any(unmoved).as_py():
         moved = pa.repeat(pa.scalar(False), len(written))
         for old, new in aliases:
             prefix = _join(old, "/")
-            here = pc.and_(
-                pc.and_not(left, moved), pc.fill_null(pc.starts_with(written, prefix), False)
+            matching = pc.and_(
+                pc.and_not(unmoved, moved), pc.fill_null(pc.starts_with(written, prefix), False)
             )
             written = pc.if_else(
-                here, pc.utf8_replace_slice(written, 0, len(prefix), _join(new, "/")), written
+                matching, pc.utf8_replace_slice(written, 0, len(prefix), _join(new, "/")), written
             )
-            moved = pc.or_(moved, here)
-        left = moved
+            moved = pc.or_(moved, matching)
+        unmoved = moved
     return written
 
 
-# The slash that follows distinguishes ``/a`` from ``//a``, which the slow way has to see as it is.
+# The slash that follows distinguishes ``/a`` from ``//a``, which :func:`canonical` must get as it is.
 _COMMON_SPELLINGS = (
     ("^s3[anp]://", "s3://"),
     (
@@ -187,7 +182,7 @@ _COMMON_SPELLINGS = (
     ("^file:///([^/])", r"file:/\1"),
     ("^/([^/])", r"file:/\1"),
 )
-# Components that begin with a dot, anything encoded, ports and users take the slow way.
+# Not matched: components that begin with a dot, percent encoding, ports and users.
 _SURELY_CANONICAL = (
     r"^(?:file:|s3://[A-Za-z0-9._-]+|(?:hdfs|gs|oss|cosn)://[a-z0-9._-]+"
     r"|abfs://[A-Za-z0-9$-]+@[a-z0-9]+\.dfs\.[a-z0-9.-]+)(?:/[^/%.\x00][^/%\x00]*)+$"
@@ -211,26 +206,26 @@ def _normalise(uri: str) -> str:
             ),
         )
     scheme, authority, path = _split(_UNDECODABLE.sub("\ufffd", uri))
-    path = _path(_decode(path, uri))
+    path = _normalise_path(_decode(path, uri))
     if scheme == "file":
         return f"file:{path}"
     return f"{scheme}://{authority}{'' if authority and path == '/' else path}"
 
 
 def _split(uri: str) -> tuple[str, str, str]:
-    """Unlike in web addresses ``?`` and ``#`` are ordinary characters."""
+    """Scheme, authority and path. ``?`` and ``#`` are ordinary characters."""
     match = _SCHEME.match(uri)
     scheme, rest = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
     if not rest.startswith("/"):
         raise BadUri(uri, "is not absolute; write /directory, or scheme://authority/directory.")
     if match is None or not rest.startswith("//"):
-        return _ONE_STORAGE.get(scheme, scheme), "", rest
-    scheme = _ONE_STORAGE.get(scheme, scheme)
+        return _SCHEME_OF_STORAGE.get(scheme, scheme), "", rest
+    scheme = _SCHEME_OF_STORAGE.get(scheme, scheme)
     authority, slash, path = rest[2:].partition("/")
-    return scheme, _authority(scheme, authority, uri), slash + path or "/"
+    return scheme, _normalise_authority(scheme, authority, uri), slash + path or "/"
 
 
-def _authority(scheme: str, authority: str, uri: str) -> str:
+def _normalise_authority(scheme: str, authority: str, uri: str) -> str:
     if scheme == "file":
         if authority.lower() not in ("", "localhost"):
             raise BadUri(uri, "names a host for a local file; write file:/directory.")
@@ -244,7 +239,7 @@ def _authority(scheme: str, authority: str, uri: str) -> str:
         host = name
     if scheme == "abfs":
         host = _BLOB_HOST.sub(r"\1.dfs.", host)
-    return f"{user}{at}{host}" if scheme in _USER_IS_A_NAME else host
+    return f"{user}{at}{host}" if scheme in _CONTAINER_SCHEMES else host
 
 
 def _decode(path: str, uri: str) -> str:
@@ -269,7 +264,7 @@ def _decode(path: str, uri: str) -> str:
     )
 
 
-def _path(path: str) -> str:
+def _normalise_path(path: str) -> str:
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":

@@ -1,7 +1,7 @@
 """Load a recorded bundle (REST answers and logs of a cluster) into the lake, recorded times kept.
 
 The folder is one recording: rest.jsonl (or rest.jsonl.gz) and logs/, as `python -m ingest record`
-writes it. Importing it again is allowed and changes nothing that is shown.
+writes them. A second import of the same recording changes nothing that is shown.
 """
 
 import argparse
@@ -37,11 +37,11 @@ def run(args: argparse.Namespace) -> int:
         log_layout=args.log_layout,
         progress=_progress,
     )
-    print(described(summary))
+    print(summary_text(summary))
     return 0 if summary.records.keys() - {"skips"} else 1
 
 
-def described(summary: ImportSummary) -> str:
+def summary_text(summary: ImportSummary) -> str:
     lines = [f"{summary.directory} → cluster {summary.cluster}"]
     lines.append(
         f"  Flink {summary.flink_version or 'of unknown version'}, "

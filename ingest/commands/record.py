@@ -1,8 +1,8 @@
 """Record a running cluster into a folder that `import` reads: a case to send or to keep.
 
-Every few seconds all that Weir reads of it, and its logs, are written as they come. Passwords,
-tokens and users' own parameters are taken out. Ctrl-C ends the recording early; it is whole up to
-there.
+Every few seconds, the answers that Weir reads and the new log lines are written. Passwords, tokens
+and users' own parameters are removed. Ctrl-C ends the recording early; what was written until then
+is complete.
 """
 
 import argparse
@@ -20,7 +20,6 @@ from ingest.sources import Auth, ClusterSource, LogSource, Tls
 
 
 def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
-    """Secrets come from files or the environment, never from the command line."""
     parser.add_argument("--user", help="user of basic authentication")
     parser.add_argument(
         "--password-file",
@@ -145,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
         )
     source = source_of(args, "recorded", args.url)
     summary = asyncio.run(_record(args, source))
-    print(described(summary))
+    print(summary_text(summary))
     return 1 if summary.skips or summary.error else 0
 
 
@@ -161,7 +160,7 @@ async def _record(args: argparse.Namespace, source: ClusterSource) -> RecordSumm
     )
 
 
-def described(summary: RecordSummary) -> str:
+def summary_text(summary: RecordSummary) -> str:
     size = summary.bytes_written / MEBIBYTE
     lines = [
         (

@@ -1,10 +1,10 @@
-"""Play the recordings that ship with Weir on loopback, over and over, as clusters of now (the
+"""Play the recordings that ship with Weir on loopback, over and over, as running clusters (the
 demo).
 
-Each is a JobManager at http://127.0.0.1:PORT/CLUSTER, at a port of its own, with logs in
-DIR/CLUSTER/logs. Where DIR/looked is there, jobs are submitted only while it was changed in the
-last 15 minutes. What they write to checkpoint storage is in DIR/CLUSTER/checkpoints, of jobs of now
-once DIR/audited is there. Ends with Ctrl-C.
+Each cluster is a JobManager at http://127.0.0.1:PORT/CLUSTER with its own port. Its logs are in
+DIR/CLUSTER/logs and its checkpoints in DIR/CLUSTER/checkpoints. If the file DIR/looked exists, jobs
+are submitted only if it changed in the last 15 minutes. Once the file DIR/audited exists, the
+checkpoints are those of the jobs that run. Ends with Ctrl-C.
 """
 
 import argparse

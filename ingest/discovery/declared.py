@@ -1,5 +1,5 @@
-"""The file of ``sources:``, refused as a whole if any part is invalid. A new way to find clusters is
-a key here, and a function in ``reading`` that fetches it within its limits.
+"""Reads the file of ``sources:``, which is refused as a whole if any part is invalid. For a new way
+to find clusters, add a key here, and a function in ``reading`` that fetches within limits.
 """
 
 import re
@@ -17,9 +17,9 @@ from ingest.network.uris import check_uri, is_http_address
 from ingest.regular_files import open_regular
 from ingest.sources import Auth, LogSource, PrometheusSource, Tls
 
-READ = ("deployments", "services", "leaders")
+READABLE = ("deployments", "services", "leaders")
 MAX_NAMESPACES = 20
-"""Each is a separate request; for more, request all."""
+"""Each namespace is a separate request; for more, list all namespaces."""
 MAX_SOURCES = 200
 MAX_SECRET_BYTES = 64 * 1024
 FILE_ENDINGS = (".json", ".yml", ".yaml")
@@ -36,22 +36,22 @@ _KEYS = (
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
-class Given:
-    def __init__(self, values: Any, where: str, keys: tuple[str, ...] = ()) -> None:
-        self.where = where
+class Section:
+    def __init__(self, values: Any, location: str, keys: tuple[str, ...] = ()) -> None:
+        self.location = location
         if not isinstance(values, dict):
-            raise ValueError(f"{where} must be names with values")
+            raise ValueError(f"{location} must be names with values")
         self.values = values
         for key in values:
             if keys and key not in keys:
                 self.refuse(f"{str(key)[:40]!r} is not known; use {', '.join(keys)}")
 
     def refuse(self, why: str) -> NoReturn:
-        raise ValueError(f"{self.where}: {why}")
+        raise ValueError(f"{self.location}: {why}")
 
-    def part(self, key: str, keys: tuple[str, ...] = ()) -> "Given":
+    def part(self, key: str, keys: tuple[str, ...] = ()) -> "Section":
         values = self.values.get(key)
-        return Given({} if values is None else values, f"{self.where}: {key}", keys)
+        return Section({} if values is None else values, f"{self.location}: {key}", keys)
 
     def text(self, key: str) -> str:
         text = self.values.get(key, "")
@@ -83,7 +83,7 @@ class Given:
             self.refuse(str(error.strerror))
         if not is_http_address(url):
             raise ValueError(
-                f"{self.where} needs a 'url' such as https://inventory.example.org/flink, without "
+                f"{self.location} needs a 'url' such as https://inventory.example.org/flink, without "
                 "user and password"
             )
         return url
@@ -93,16 +93,17 @@ class Given:
             with open_regular(self.text(key)) as file:
                 secret = file.read(MAX_SECRET_BYTES).decode().strip()
         except (OSError, ValueError):
-            raise ValueError(f"{self.where}: the file of '{key}' cannot be read") from None
+            raise ValueError(f"{self.location}: the file of '{key}' cannot be read") from None
         if not secret or "\n" in secret:
             self.refuse(f"the file of '{key}' must hold one line")
         return secret
 
     def auth(self) -> Auth | None:
-        """As Prometheus declares it; secrets are in files."""
         if "authorization" in self.values:
             # "authorization: …" in an error would be redacted as a header.
-            token = Given(self.values["authorization"], self.where, ("type", "credentials_file"))
+            token = Section(
+                self.values["authorization"], self.location, ("type", "credentials_file")
+            )
             kind = token.values.get("type", "Bearer")
             if kind == "Negotiate" and "credentials_file" not in token.values:
                 return Auth("kerberos")
@@ -124,11 +125,11 @@ class Given:
 
 
 def read_declared(path: Path) -> tuple[DiscoverySource, ...]:
-    """Raises ``Refused`` with file, place in it and what was expected."""
+    """Raises ``Refused``, with file, location in it and what was expected."""
     try:
         with open_regular(path) as file:
             content = file.read(MAX_BYTES)
-        return declared(from_yaml(content))
+        return parse_sources(from_yaml(content))
     except OSError as error:
         raise Refused(f"{path} cannot be opened ({error.strerror}).") from error
     except Skipped as error:
@@ -137,137 +138,136 @@ def read_declared(path: Path) -> tuple[DiscoverySource, ...]:
         raise Refused(f"{path}: {error}.") from error
 
 
-def declared(document: Any) -> tuple[DiscoverySource, ...]:
-    """Raises ``ValueError``."""
-    entries = Given(document, "the file", ("sources",)).values.get("sources")
+def parse_sources(document: Any) -> tuple[DiscoverySource, ...]:
+    entries = Section(document, "the file", ("sources",)).values.get("sources")
     if not isinstance(entries, list) or len(entries) > MAX_SOURCES:
         raise ValueError(f"'sources' must be a list of at most {MAX_SOURCES} sources")
     sources: dict[str, DiscoverySource] = {}
     for number, entry in enumerate(entries, 1):
-        source = _source(Given(entry, f"source {number}", _KEYS))
+        source = _source(Section(entry, f"source {number}", _KEYS))
         if source.name in sources:
             raise ValueError(f"two sources are called {source.name}")
         sources[source.name] = source
     return tuple(sources.values())
 
 
-def _source(given: Given) -> DiscoverySource:
-    name = given.text("name")
+def _source(section: Section) -> DiscoverySource:
+    name = section.text("name")
     if not _NAME.fullmatch(name):
-        given.refuse("'name' must be letters, digits, dots, dashes and underscores, 100 at most")
-    given.where = f"source {name}"
-    kinds = [kind for kind in _KINDS if kind in given.values]
+        section.refuse("'name' must be letters, digits, dots, dashes and underscores, 100 at most")
+    section.location = f"source {name}"
+    kinds = [kind for kind in _KINDS if kind in section.values]
     if len(kinds) != 1:
-        raise ValueError(f"{given.where} needs one of {', '.join(_KINDS)}")
+        raise ValueError(f"{section.location} needs one of {', '.join(_KINDS)}")
     (kind,) = kinds
-    auth, hosts = given.auth(), given.texts("hosts")
+    auth, hosts = section.auth(), section.texts("hosts")
     if auth and not hosts:
         raise ValueError(
-            f"{given.where} has credentials: say in 'hosts' which hosts they may be sent to, such "
+            f"{section.location} has credentials: say in 'hosts' which hosts they may be sent to, such "
             "as ['*.flink.example.org']"
         )
-    scheme = given.text("scheme") or "http"
+    scheme = section.text("scheme") or "http"
     if scheme not in ("http", "https"):
-        given.refuse("'scheme' must be http or https")
-    own = given.part(kind, ("url", *_SIGN_IN)) if kind in ("http_sd", "yarn") else None
-    ensemble = given.part("zookeeper", ("hosts", "root"))
+        section.refuse("'scheme' must be http or https")
+    part = section.part(kind, ("url", *_SIGN_IN)) if kind in ("http_sd", "yarn") else None
+    ensemble = section.part("zookeeper", ("hosts", "root"))
     return DiscoverySource(
         name=name,
-        files=_files(given.part("file_sd", ("files",))) if kind == "file_sd" else (),
-        url=own.url() if own and kind == "http_sd" else "",
-        yarn=own.url() if own and kind == "yarn" else "",
+        files=_files(section.part("file_sd", ("files",))) if kind == "file_sd" else (),
+        url=part.url() if part and kind == "http_sd" else "",
+        yarn=part.url() if part and kind == "yarn" else "",
         zookeeper=_ensemble(ensemble) if kind == "zookeeper" else (),
         root=ensemble.text("root") or "/flink",
-        kubernetes=_kubernetes(given) if kind == "kubernetes" else None,
-        own_auth=own.auth() if own else None,
-        own_tls=own.tls() if own else None,
-        refresh_s=_refresh_s(given),
-        cluster=given.text("cluster"),
+        kubernetes=_kubernetes(section) if kind == "kubernetes" else None,
+        own_auth=part.auth() if part else None,
+        own_tls=part.tls() if part else None,
+        refresh_s=_refresh_s(section),
+        cluster=section.text("cluster"),
         scheme="https" if scheme == "https" else "http",
-        labels=_labels(given.part("labels")),
+        labels=_labels(section.part("labels")),
         hosts=hosts,
         auth=auth,
-        tls=given.tls(),
-        logs=_logs(given),
-        prometheus=_prometheus(given),
+        tls=section.tls(),
+        logs=_logs(section),
+        prometheus=_prometheus(section),
     )
 
 
-def _files(given: Given) -> tuple[str, ...]:
-    files = given.texts("files")
+def _files(section: Section) -> tuple[str, ...]:
+    files = section.texts("files")
     if not files or not all(
         file.endswith(FILE_ENDINGS) and Path(file).is_absolute() for file in files
     ):
         raise ValueError(
-            f"{given.where} needs 'files': absolute paths or globs that end in "
+            f"{section.location} needs 'files': absolute paths or globs that end in "
             f"{', '.join(FILE_ENDINGS)}"
         )
     return files
 
 
-def _ensemble(given: Given) -> tuple[str, ...]:
-    hosts = given.texts("hosts")
+def _ensemble(section: Section) -> tuple[str, ...]:
+    hosts = section.texts("hosts")
     if not hosts or not all(_HOST.fullmatch(host) for host in hosts):
-        raise ValueError(f"{given.where} needs 'hosts', such as ['zk1:2181', 'zk2:2181']")
+        raise ValueError(f"{section.location} needs 'hosts', such as ['zk1:2181', 'zk2:2181']")
     return hosts
 
 
-def _kubernetes(given: Given) -> KubernetesSource:
-    own = given.part(
+def _kubernetes(section: Section) -> KubernetesSource:
+    part = section.part(
         "kubernetes",
         ("kubeconfig", "context", "namespaces", "selector", "read", "address", "leader"),
     )
-    kubeconfig, context = own.text("kubeconfig"), own.text("context")
+    kubeconfig, context = part.text("kubeconfig"), part.text("context")
     if kubeconfig and not Path(kubeconfig).is_absolute():
-        own.refuse(
+        part.refuse(
             "'kubeconfig' must be an absolute path; without it the service account of the pod is "
             "used"
         )
     if context and not kubeconfig:
-        own.refuse("'context' is one of a 'kubeconfig'")
-    namespaces = own.texts("namespaces")
+        part.refuse("'context' is one of a 'kubeconfig'")
+    namespaces = part.texts("namespaces")
     if len(namespaces) > MAX_NAMESPACES or not all(
         namespace == OWN_NAMESPACE or _NAMESPACE.fullmatch(namespace) for namespace in namespaces
     ):
-        own.refuse(
+        part.refuse(
             f"'namespaces' must be at most {MAX_NAMESPACES} names of namespaces, or "
             f'"{OWN_NAMESPACE}"; none means all'
         )
-    read = own.texts("read")
-    if not set(read) <= set(READ):
-        own.refuse(f"'read' must be of {', '.join(READ)}")
-    leader = own.flag("leader") or "leaders" in read
-    address = own.text("address") or ADDRESS
+    read = part.texts("read")
+    if not set(read) <= set(READABLE):
+        part.refuse(f"'read' must be of {', '.join(READABLE)}")
+    leader = part.flag("leader") or "leaders" in read
+    address = part.text("address") or ADDRESS
     if set("{}") & set(_PLACES.sub("", address)):
-        own.refuse("'address' may hold {service}, {namespace}, {name} and {port}")
+        part.refuse("'address' may hold {service}, {namespace}, {name} and {port}")
     return KubernetesSource(
-        kubeconfig, context, namespaces, own.text("selector"), read, address, leader
+        kubeconfig, context, namespaces, part.text("selector"), read, address, leader
     )
 
 
-def _labels(given: Given) -> dict[str, str]:
-    labels: Mapping[Any, Any] = given.values
+def _labels(section: Section) -> dict[str, str]:
+    labels: Mapping[Any, Any] = section.values
     if any(
         not isinstance(text, str) or str(name).startswith("__") for name, text in labels.items()
     ):
-        given.refuse(
+        section.refuse(
             "these are names with texts, such as team: '{__meta_team}'; numbers and yes/no need "
             "quotes"
         )
     return dict(labels)
 
 
-def _refresh_s(given: Given) -> int:
-    seconds = given.values.get("refresh_s", 15)
+def _refresh_s(section: Section) -> int:
+    seconds = section.values.get("refresh_s", 15)
     if not isinstance(seconds, int) or isinstance(seconds, bool) or not 5 <= seconds <= 3600:
-        given.refuse("'refresh_s' must be seconds, from 5 to 3600")
+        section.refuse("'refresh_s' must be seconds, from 5 to 3600")
     return seconds
 
 
-def _logs(given: Given) -> LogSource | None:
-    if given.values.get("logs") is None:
+def _logs(section: Section) -> LogSource | None:
+    if section.values.get("logs") is None:
         return None
-    logs = given.part("logs", ("globs", "layout", "time_zone"))
+    logs = section.part("logs", ("globs", "layout", "time_zone"))
     zone, layout = logs.text("time_zone") or "UTC", logs.text("layout") or "flink"
     if zone not in available_timezones():
         logs.refuse("'time_zone' must be an IANA name such as Europe/Berlin")
@@ -278,13 +278,17 @@ def _logs(given: Given) -> LogSource | None:
     return LogSource(logs.texts("globs"), layout, zone)
 
 
-def _prometheus(given: Given) -> PrometheusSource | None:
-    if given.values.get("prometheus") is None:
+def _prometheus(section: Section) -> PrometheusSource | None:
+    if section.values.get("prometheus") is None:
         return None
-    own = given.part("prometheus", ("url", "selector", "tenant", *_SIGN_IN))
-    tls = own.tls() or Tls()
+    part = section.part("prometheus", ("url", "selector", "tenant", *_SIGN_IN))
+    tls = part.tls() or Tls()
     if tls.client_cert_file or not tls.verify:
-        own.refuse("tls_config: only 'ca_file' is known; its certificate is always checked")
+        part.refuse("tls_config: only 'ca_file' is known; its certificate is always checked")
     return PrometheusSource(
-        own.url(), own.text("selector"), own.auth(), tls.ca_file, own.text("tenant")
+        part.url(),
+        part.text("selector"),
+        part.auth(),
+        tls.ca_file,
+        part.text("tenant"),
     )

@@ -9,10 +9,9 @@ from ingest.json_bounds import TooManyValues, decoded
 from ingest.messages import message
 
 MAX_BYTES = 8 * 1024 * 1024
-"""10,000 clusters with a dozen labels each hold some 5 MB."""
+"""10,000 clusters with a dozen labels each take some 5 MB."""
 MAX_VALUES = 500_000
 MAX_DEPTH = 16
-"""A list of groups is three deep."""
 
 _OPENS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _CLOSES = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
@@ -29,7 +28,7 @@ def from_json(content: bytes) -> Any:
 
 
 def from_yaml(content: bytes) -> Any:
-    """Raises ``Skipped``. Events are counted first: nested aliases turn one line into gigabytes."""
+    """Raises ``Skipped``. Events are checked first: nested aliases turn a line into gigabytes."""
     depth = values = 0
     try:
         for event in yaml.parse(content, Loader=yaml.CSafeLoader):

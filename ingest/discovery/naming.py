@@ -15,7 +15,6 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _PATH = re.compile(r"(/[A-Za-z0-9._~%@,:+-]+)*/?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 METRICS_PATH = "/metrics"
-"""Prometheus's default path: it says nothing about a JobManager's REST API."""
 LONGEST_URL = 500
 
 
@@ -24,7 +23,7 @@ class _Refused(ValueError):
 
 
 def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = "") -> Listing:
-    """Clusters by name; the first of two with the same name is kept."""
+    """Of two clusters with the same name, the first is kept and the second refused."""
     clusters: dict[str, FoundCluster] = {}
     refused = []
     for target in targets:
@@ -36,7 +35,7 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
             }
             url = _url(source, labels)
             labels |= {
-                name: filled(template, labels)[:500] for name, template in source.labels.items()
+                name: fill(template, labels)[:500] for name, template in source.labels.items()
             }
             name = _name(source, labels)
             if labels.get("cluster") == name:
@@ -47,13 +46,13 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
                 if not key.startswith("__") and text
             }
             cluster = FoundCluster(name, url, own_labels, target.operator)
-            before = clusters.setdefault(name, cluster)
-            if before != cluster:
+            existing = clusters.setdefault(name, cluster)
+            if existing != cluster:
                 raise _Refused(
                     message(
                         "{url:name} already has the name {name:name}; set 'cluster' of the "
                         "source to labels that differ",
-                        url=before.url,
+                        url=existing.url,
                         name=name,
                     )
                 )
@@ -62,33 +61,35 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
     return Listing(tuple(clusters.values()), tuple(refused), error)
 
 
-def filled(template: str, labels: Mapping[str, str]) -> str:
-    """``{label}`` becomes its value, "" if there is none."""
+def fill(template: str, labels: Mapping[str, str]) -> str:
+    """The template with ``{label}`` replaced by its value, "" without a value."""
     return _PLACE.sub(lambda place: labels.get(place[1], ""), template)
 
 
 def matchers(template: str, cluster: FoundCluster) -> str:
-    """``{cluster}`` stands for its name, ``{label}`` for one of its labels, escaped for quotes."""
+    """The template with ``{cluster}`` replaced by the name and ``{label}`` by the label's value,
+    escaped for quotes.
+    """
     texts = {
         name: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         for name, text in cluster.labels.items()
     }
-    return filled(template, {**texts, "cluster": cluster.name})
+    return fill(template, {**texts, "cluster": cluster.name})
 
 
 def _name(source: DiscoverySource, labels: Mapping[str, str]) -> str:
-    written = filled(source.cluster or "{cluster}", labels)
-    if not written and not source.cluster:
-        written = _NOT_IN_NAMES.sub("-", labels["__address__"]).strip("-")
-    if not CLUSTER_NAME.fullmatch(written):
+    name = fill(source.cluster or "{cluster}", labels)
+    if not name and not source.cluster:
+        name = _NOT_IN_NAMES.sub("-", labels["__address__"]).strip("-")
+    if not CLUSTER_NAME.fullmatch(name):
         raise _Refused(
             message(
                 "{written:text} is not a valid cluster name: letters, digits, dots, dashes "
                 "and underscores, 100 at most",
-                written=f"{written[:100]!r}",
+                written=f"{name[:100]!r}",
             )
         )
-    return written
+    return name
 
 
 def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:

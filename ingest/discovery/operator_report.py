@@ -12,8 +12,6 @@ State = Literal["", "broken", "suspended"]
 
 @dataclass(frozen=True, slots=True)
 class OperatorEvent:
-    """``reason`` is the operator's word, such as SpecChanged; ``path`` that of a savepoint."""
-
     at_ms: int
     reason: str
     job_id: str
@@ -34,7 +32,7 @@ class ReportedJob:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """Words of the operator's status, upper case; "" if it says none."""
+    """Words of the operator's status in upper case; "" if unknown."""
 
     resource: str
     lifecycle: str
@@ -47,8 +45,8 @@ class OperatorReport:
 
     @property
     def state(self) -> State:
-        """``broken`` if no JobManager is up or starting, ``suspended`` if none should be. With a
-        ready one REST decides: the operator reports refused changes as errors, too.
+        """``broken`` if no JobManager runs or starts, ``suspended`` if none should run. "" if a
+        JobManager is ready: then REST shows the state, and an error may be only a refused change.
         """
         if self.job_manager == _READY:
             return ""
@@ -56,7 +54,7 @@ class OperatorReport:
             return "broken"
         if self.suspended or self.lifecycle == "SUSPENDED":
             return "suspended"
-        # MISSING is also the first state of a resource, and one during an upgrade.
+        # MISSING is also a state of a new resource, and of one during an upgrade.
         is_changing = self.lifecycle in (
             "",
             "CREATED",
@@ -84,10 +82,10 @@ class OperatorReport:
 
 
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
-    listed = member(plain, "events")
+    entries = member(plain, "events")
     events = (
         _event(entry)
-        for entry in (listed if isinstance(listed, list | tuple) else ())[:MAX_EVENTS]
+        for entry in (entries if isinstance(entries, list | tuple) else ())[:MAX_EVENTS]
         if isinstance(entry, dict)
     )
     return tuple(filter(None, events))

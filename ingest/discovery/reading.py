@@ -26,7 +26,7 @@ _CHECK = message("Check what answers there, or its entry in the file of sources.
 
 
 def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
-    """In the order of ``sources``. One that cannot be read gives a listing with an error."""
+    """Listings in the order of ``sources``. If a source cannot be read, its listing has an error."""
     return asyncio.run(_read_all(sources))
 
 
@@ -56,7 +56,7 @@ async def _guard(source: DiscoverySource) -> Listing:
         if isinstance(error, BadAnswer) and error.reason == "too_large":
             why = message("it answers more than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20)
         elif why.endswith("."):
-            why = why.rstrip(".")  # of a message this makes a plain text
+            why = why.rstrip(".")  # turns a message into plain text
         return Listing(
             error=message(
                 "{place:name} could not be read: {why:name}. {check:message}",
@@ -88,7 +88,6 @@ def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]
 
 
 async def _answer(source: DiscoverySource, url: str) -> object:
-    """No redirect leaves the declared address."""
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     origin = f"{parts.scheme}://{parts.netloc}"
@@ -103,14 +102,13 @@ async def _answer(source: DiscoverySource, url: str) -> object:
 
 
 def read_files(source: DiscoverySource) -> Listing:
-    """A glob without a match is an error, as if its folder were missing."""
     targets: list[Target] = []
-    wrong: list[str] = []
+    errors: list[str] = []
     for pattern in source.files:
-        # patterns are absolute, which Path.glob does not take
+        # Path.glob does not accept absolute patterns.
         paths = sorted(islice(glob.iglob(pattern), MAX_FILES + 1))  # noqa: PTH207
         if not paths:
-            wrong.append(
+            errors.append(
                 message(
                     "there is no file at {pattern:name}; to remove its clusters, put a file "
                     "with [] there",
@@ -118,7 +116,7 @@ def read_files(source: DiscoverySource) -> Listing:
                 )
             )
         if len(paths) > MAX_FILES:
-            wrong.append(
+            errors.append(
                 message(
                     "more than {max_files:count} files match {pattern:name}",
                     max_files=MAX_FILES,
@@ -130,9 +128,9 @@ def read_files(source: DiscoverySource) -> Listing:
             try:
                 targets += targets_of(_document(Path(path)))
             except Skipped as error:
-                wrong.append(f"{path}: {error}")
+                errors.append(f"{path}: {error}")
             except OSError as error:
-                wrong.append(
+                errors.append(
                     message(
                         "{path:name} cannot be opened ({strerror:name})",
                         path=path,
@@ -148,7 +146,7 @@ def read_files(source: DiscoverySource) -> Listing:
                 max_targets=MAX_TARGETS,
             )
         )
-    return listing_of(source, targets, message("{why:text}.", why=wrong[0]) if wrong else "")
+    return listing_of(source, targets, message("{why:text}.", why=errors[0]) if errors else "")
 
 
 def _document(path: Path) -> object:

@@ -6,7 +6,7 @@ SOURCES = (
         "operator",
         Turn.LOGS,
         "ingest.operator_log:read_events",
-        wanted=lambda run: run.cluster.operator_events,
+        applies=lambda run: run.cluster.operator_events,
         tables=(LogRecord,),
         files=True,
     ),

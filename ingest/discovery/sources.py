@@ -11,13 +11,13 @@ ADDRESS = "{service}.{namespace}:{port}"
 
 @dataclass(frozen=True, slots=True)
 class KubernetesSource:
-    """``kubeconfig`` "" is the cluster that this process runs in.
+    """``kubeconfig``: "" for the cluster that this process runs in.
 
     ``read``: deployments (of the operator), services (of native clusters), leaders (of high
-    availability); empty is the first two, of which the operator's resources need not be installed.
-    ``namespaces``: empty for all; :data:`OWN_NAMESPACE` is that of the service account or the
-    context. ``address``: where a cluster is asked, with ``{service}``, ``{namespace}``, ``{name}``
-    and ``{port}``. ``leader``: ask the leading JobManager instead, where a ConfigMap names it.
+    availability). Empty for deployments and services; then the operator need not be installed.
+    ``namespaces``: empty for all; :data:`OWN_NAMESPACE` for that of the service account or context.
+    ``address``: template of a cluster's address, with ``{service}``, ``{namespace}``, ``{name}``
+    and ``{port}``. ``leader``: if a ConfigMap names the leading JobManager, its address is used.
     """
 
     kubeconfig: str = ""
@@ -40,18 +40,18 @@ class KubernetesSource:
 
 @dataclass(frozen=True, slots=True)
 class DiscoverySource:
-    """One entry of ``sources:``; exactly one of ``files``, ``url``, ``zookeeper``, ``yarn`` and
-    ``kubernetes`` is given. ``cluster`` and ``labels`` are templates of a target's labels;
-    ``cluster`` "" takes the label ``cluster``, else host and port. ``hosts``: globs, one of which
-    a cluster's host must match; empty for any. ``auth``, ``tls`` and ``logs`` are of the clusters,
-    ``own_…`` of the address that lists them.
+    """One entry of ``sources:``, with exactly one of ``files``, ``url``, ``zookeeper``, ``yarn``
+    and ``kubernetes``. ``cluster`` and ``labels`` are templates with a target's labels. If
+    ``cluster`` is "", the name is the label ``cluster``, else host and port. A cluster's host must
+    match a glob of ``hosts``, unless it is empty. ``auth``, ``tls`` and ``logs`` are for clusters,
+    ``own_…`` for the address that lists them.
     """
 
     name: str
     files: tuple[str, ...] = ()
     url: str = ""
     zookeeper: tuple[str, ...] = ()
-    """With ports; ``root`` is Flink's ``high-availability.zookeeper.path.root``."""
+    """Hosts with ports. ``root``: Flink's ``high-availability.zookeeper.path.root``."""
     root: str = "/flink"
     yarn: str = ""
     kubernetes: KubernetesSource | None = None
@@ -97,8 +97,6 @@ class FoundCluster:
 
 @dataclass(frozen=True, slots=True)
 class RefusedTarget:
-    """``name`` is the cluster's if known, else ""."""
-
     what: str
     why: str
     name: str = ""
@@ -106,7 +104,7 @@ class RefusedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """With an ``error`` it is incomplete: clusters missing from it are not removed."""
+    """With an ``error``, the listing is incomplete: clusters that it lacks are not removed."""
 
     clusters: tuple[FoundCluster, ...] = ()
     refused: tuple[RefusedTarget, ...] = ()

@@ -1,4 +1,4 @@
-"""Target groups as Prometheus reads them from files and over HTTP
+"""Target groups, which Prometheus reads from files and over HTTP
 (https://prometheus.io/docs/prometheus/latest/http_sd/): ``[{"targets": ["host:port"], "labels":
 {"team": "a"}}]``. As in Prometheus, a document with an error is refused as a whole.
 """
@@ -23,7 +23,7 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """With all labels, including ``__meta_…``; secrets in values are masked."""
+    """``labels``: all labels, with ``__meta_…``. Secrets in values are masked."""
 
     address: str
     labels: Mapping[str, str]
@@ -31,11 +31,10 @@ class Target:
 
 
 def targets_of(document: Any) -> list[Target]:
-    """Raises ``Skipped``, which names the place of the error."""
     if not isinstance(document, list):
         raise Skipped(message("it must be a list of target groups"))
     by_labels: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
-    listed = 0
+    count = 0
     for number, group in enumerate(document, 1):
         where = message("group {number:number}", number=number)
         if not isinstance(group, dict):
@@ -46,8 +45,8 @@ def targets_of(document: Any) -> list[Target]:
             raise Skipped(
                 message("{where:message}: targets must be a list of addresses", where=where)
             )
-        listed += len(targets)
-        if listed > MAX_TARGETS:
+        count += len(targets)
+        if count > MAX_TARGETS:
             raise Skipped(
                 message(
                     "it lists more than {max_targets:count} targets; split it into several sources",
@@ -66,10 +65,10 @@ def targets_of(document: Any) -> list[Target]:
     return list(by_labels.values())
 
 
-def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
-    if given is None:
+def _labels(labels: Any, where: str) -> Iterator[tuple[str, str]]:
+    if labels is None:
         return
-    if not isinstance(given, dict) or len(given) > MAX_LABELS:
+    if not isinstance(labels, dict) or len(labels) > MAX_LABELS:
         raise Skipped(
             message(
                 "{where:text}: labels must be at most {max_labels:number} names with texts",
@@ -77,7 +76,7 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
                 max_labels=MAX_LABELS,
             )
         )
-    for name, value in given.items():
+    for name, value in labels.items():
         if not isinstance(name, str) or not _LABEL.fullmatch(name):
             raise Skipped(
                 message(

@@ -1,6 +1,6 @@
-"""Flink on YARN: running applications, each asked through its tracking URL.
+"""Running applications of Flink on YARN, which are reached through their tracking URLs.
 
-``GET /ws/v1/cluster/apps`` of Hadoop's ResourceManager REST API; ``{"apps": null}`` if none runs.
+``GET /ws/v1/cluster/apps`` of Hadoop's ResourceManager REST API; ``{"apps": null}`` for none.
 """
 
 import re
@@ -25,11 +25,10 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def applications(document: Any) -> list[Target]:
-    """Raises ``Skipped``."""
-    listed = document.get("apps", document) if isinstance(document, dict) else document
-    if listed is None:
+    listing = document.get("apps", document) if isinstance(document, dict) else document
+    if listing is None:
         return []
-    apps = listed.get("app") if isinstance(listed, dict) else None
+    apps = listing.get("app") if isinstance(listing, dict) else None
     if not isinstance(apps, list) or not all(isinstance(app, dict) for app in apps):
         raise Skipped(
             "it must be {'apps': {'app': [...]}}, as a ResourceManager lists applications"
@@ -49,12 +48,12 @@ def _target(application: dict[str, Any]) -> Target:
         for name, label in LABELS.items()
     }
     try:
-        tracked = urlsplit(str(application["trackingUrl"]))
+        tracking_url = urlsplit(str(application["trackingUrl"]))
     except ValueError:
-        tracked = urlsplit("")
+        tracking_url = urlsplit("")
     labels |= {
         "cluster": _NOT_IN_NAMES.sub("-", labels["__meta_yarn_name"]).strip("-"),
-        "__scheme__": tracked.scheme,
-        "__metrics_path__": tracked.path,
+        "__scheme__": tracking_url.scheme,
+        "__metrics_path__": tracking_url.path,
     }
-    return Target(tracked.netloc, labels)
+    return Target(tracking_url.netloc, labels)

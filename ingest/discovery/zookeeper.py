@@ -1,8 +1,9 @@
-"""The leading JobManager, as Flink's high availability records it in ZooKeeper.
+"""Finds the leading JobManagers that Flink's high availability records in ZooKeeper.
+
 ``<root>/<cluster-id>/leader/rest_server/connection_info`` since Flink 1.15
-(``…/leader/rest_server_lock`` before) holds its REST address, written by
-``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of its session
-(``ZooKeeperUtils.writeLeaderInformationToZooKeeper``). It is empty or missing while nobody leads.
+(``…/leader/rest_server_lock`` before) has the REST address, written by
+``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of the session
+(``ZooKeeperUtils.writeLeaderInformationToZooKeeper``). Without a leader, it is empty or missing.
 """
 
 import struct
@@ -34,7 +35,6 @@ _SHORT_BLOCK, _LONG_BLOCK = 0x77, 0x7A
 
 
 def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[RefusedTarget]]:
-    """And the cluster ids without a leader. Raises ``Skipped``."""
     for host in hosts:
         try:
             check_host(*_host_and_port(host))
@@ -66,7 +66,7 @@ def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[Refus
 
 
 def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTarget]]:
-    targets, unled = [], []
+    targets, without_leader = [], []
     for path in _clusters(client, root):
         cluster_id = path[len(root) :].strip("/")
         try:
@@ -79,8 +79,8 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
             why: str = message("it has no leader now; it stays unchanged")
         except ValueError as error:
             why = str(error)
-        unled.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))
-    return targets, unled
+        without_leader.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))
+    return targets, without_leader
 
 
 def _clusters(client: KazooClient, root: str) -> Iterator[str]:
@@ -106,20 +106,18 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
 
 
 def _leader(client: KazooClient, path: str) -> str:
-    """Empty if nobody leads. Raises ``ValueError`` if something else stands there."""
     try:
         content = _answer(client.get_async(path))[0]
     except NoNodeError:
         return ""
-    return written_address(content) if content else ""
+    return parse_address(content) if content else ""
 
 
 def _answer(pending: Any) -> Any:
     return pending.get(timeout=ANSWER_WITHIN_S)
 
 
-def written_address(content: bytes) -> str:
-    """The text at the beginning of a Java object stream. Raises ``ValueError``."""
+def parse_address(content: bytes) -> str:
     try:
         if content[:4] != _STREAM or content[4] not in (_SHORT_BLOCK, _LONG_BLOCK):
             raise ValueError

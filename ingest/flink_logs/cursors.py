@@ -13,11 +13,12 @@ FORGET_GONE_AFTER_CYCLES = 10
 
 @dataclass(slots=True)
 class FileCursor:
-    """Reading begins again at ``offset``; bytes up to ``read_to`` were read (both in the unpacked
-    file). ``pending``: an unfinished record begins at ``offset``. ``more``: the cycle's budget
-    ended before the file. ``seen``: see :class:`record_splitter.RecordCounts`. ``streams``: of
-    several in one file, those with an unfinished record and where it begins; of the others all
-    before ``settled`` was returned.
+    """How far a file was read. Offsets are those of the unpacked file. Reading begins again at
+    ``offset``, though bytes up to ``read_to`` were read. ``pending``: an unfinished record begins
+    at ``offset``. ``more``: the budget ended before the file. ``seen``: see
+    :class:`record_splitter.RecordCounts`. ``streams``: if the file has several streams, those with
+    an unfinished record, and its offset. Of other streams, all records before ``settled`` were
+    returned.
     """
 
     path: str
@@ -40,14 +41,14 @@ class FileCursor:
     streams: list[tuple[str, str, str, int]] = field(default_factory=list)
     prefixes: list[str] = field(default_factory=list)
 
-    def knows(self, path: str, head: bytes) -> bool:
+    def matches(self, path: str, head: bytes) -> bool:
         enough = LEAST_IDENTIFYING_BYTES if path != self.path else 1
         return (
             enough <= self.head_bytes <= len(head)
             and fingerprint(head[: self.head_bytes]) == self.head
         )
 
-    def continued_as(self, path: str) -> "FileCursor":
+    def renamed(self, path: str) -> "FileCursor":
         return replace(self, path=path, gone_cycle=0, quiet_cycles=0)
 
 
@@ -60,20 +61,19 @@ class TailCursor:
     @classmethod
     def from_json(cls, document: dict[str, Any] | None) -> "TailCursor":
         try:
-            read = [_file_cursor(entry) for entry in (document or {}).get("files", ())]
+            cursors = [_file_cursor(entry) for entry in (document or {}).get("files", ())]
             cycle = int((document or {}).get("cycle", 0))
         except (AttributeError, TypeError, ValueError):
             return cls()
         return cls(
             cycle,
-            {file.path: file for file in read if not file.gone_cycle},
-            [file for file in read if file.gone_cycle],
+            {file.path: file for file in cursors if not file.gone_cycle},
+            [file for file in cursors if file.gone_cycle],
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Thousands of idle files stay small: defaults are left out."""
-        entries = [_short(file) for file in (*self.files.values(), *self.gone)]
-        return {"version": 1, "cycle": self.cycle, "files": entries}
+        documents = [_without_defaults(file) for file in (*self.files.values(), *self.gone)]
+        return {"version": 1, "cycle": self.cycle, "files": documents}
 
     def by_process(self) -> dict[str, list[FileCursor]]:
         index: dict[str, list[FileCursor]] = {}
@@ -84,35 +84,34 @@ class TailCursor:
     def recognise(
         self, path: str, head: bytes, size: int, by_process: dict[str, list[FileCursor]]
     ) -> FileCursor:
-        """The cursor of the file that begins with ``head``: of the same name, else the one read
-        farthest, else a new one.
+        """The cursor of the file that begins with ``head``. Several match: that of the same path
+        is preferred, else that read farthest. None matches: a new cursor.
         """
         same_path = self.files.get(path)
         if head and not head.strip(b"\0"):
-            # A hole left by copy-and-truncate identifies nothing; only the name and a growing size
-            # can.
-            is_same = same_path and not same_path.head and size >= same_path.read_to
-            known = same_path if is_same else None
+            # Copy-and-truncate leaves zeros, which identify no file; path and growing size do.
+            is_same_file = same_path and not same_path.head and size >= same_path.read_to
+            match = same_path if is_same_file else None
         else:
             candidates = by_process.get(process_of(path), ())
-            known = max(
-                (file for file in candidates if file.knows(path, head)),
+            match = max(
+                (file for file in candidates if file.matches(path, head)),
                 key=lambda file: (file.path == path, file.head_bytes, file.read_to),
                 default=None,
             )
-        if same_path and same_path is not known and same_path.head:
-            self.lose(same_path)
-        if known is None or (not is_packed(path) and size < known.read_to):
+        if same_path and same_path is not match and same_path.head:
+            self.add_gone(same_path)
+        if match is None or (not is_packed(path) and size < match.read_to):
             return FileCursor(path)
-        return known.continued_as(path) if known.path != path else known
+        return match.renamed(path) if match.path != path else match
 
-    def lose(self, file: FileCursor) -> None:
+    def add_gone(self, file: FileCursor) -> None:
         self.gone.append(replace(file, gone_cycle=self.cycle))
 
-    def leave(self, present: Iterable[str]) -> None:
-        """Files that are no longer listed may return under another name."""
+    def forget_missing(self, present: Iterable[str]) -> None:
+        """Files that are no longer listed become ``gone``: they may return with another name."""
         for path in sorted(self.files.keys() - set(present)):
-            self.lose(self.files.pop(path))
+            self.add_gone(self.files.pop(path))
         self.gone = [
             file for file in self.gone if self.cycle - file.gone_cycle <= FORGET_GONE_AFTER_CYCLES
         ][-MAX_GONE:]
@@ -123,8 +122,8 @@ def fingerprint(head: bytes) -> str:
 
 
 def _file_cursor(entry: dict[str, Any]) -> FileCursor:
-    known = {item.name for item in fields(FileCursor)}
-    file = FileCursor(**{name: value for name, value in entry.items() if name in known})
+    names = {item.name for item in fields(FileCursor)}
+    file = FileCursor(**{name: value for name, value in entry.items() if name in names})
     file.seen = [(int(ms), str(key), int(count)) for ms, key, count in file.seen]
     file.streams = [
         (str(envelope), str(process), str(stream), int(offset))
@@ -134,7 +133,7 @@ def _file_cursor(entry: dict[str, Any]) -> FileCursor:
     return file
 
 
-def _short(file: FileCursor) -> dict[str, Any]:
+def _without_defaults(file: FileCursor) -> dict[str, Any]:
     default = FileCursor("")
     return {
         name: value

@@ -1,5 +1,5 @@
-"""Files that are not made of lines, as lines: JSON documents and tables of CSV that stores of logs
-export, and UTF-16.
+"""Turns files that do not consist of lines into lines: JSON documents and CSV tables, which log
+stores export, and UTF-16.
 """
 
 import codecs
@@ -14,25 +14,32 @@ import orjson
 
 READ_BYTES = 1024 * 1024
 MOST_BYTES = 64 * 1024 * 1024
-"""A larger document is read as lines."""
+"""A larger JSON document is read as lines."""
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LISTS = ("events", "results", "hits", "data", "result", "entries")
-"""Members with the records of CloudWatch, Elasticsearch and Loki."""
 _DOCUMENT = re.compile(
     rb'\s*(?:\[\s*[\[{]|\{\s*(?:\n|"(?:took|status|' + "|".join(_LISTS).encode() + rb')"))'
 )
-_BETWEEN = re.compile(rb"(?<=\n\})\s*(?=\{\s*\n)")
+_BETWEEN_OBJECTS = re.compile(rb"(?<=\n\})\s*(?=\{\s*\n)")
 """Where log4j's ``JsonLayout`` ends an object over several lines."""
-_CELLS = ("@message", "_raw", "message", "logentry", "logmessage", "textpayload", "log", "content")
-_TIMES = ("@timestamp", "timestamp", "_time", "time", "date")
+_TEXT_COLUMNS = (
+    "@message",
+    "_raw",
+    "message",
+    "logentry",
+    "logmessage",
+    "textpayload",
+    "log",
+    "content",
+)
+_TIME_COLUMNS = ("@timestamp", "timestamp", "_time", "time", "date")
 _TABLE = re.compile(
     rb'(?i)(?:[^\n0-9]{0,500},)?"?(?:'
-    + "|".join(_CELLS).encode()
+    + "|".join(_TEXT_COLUMNS).encode()
     + rb')"?(?:,[^\n0-9]{0,500})?\r?\n'
 )
 _INSIGHTS = re.compile(r"[0-9-]{10} [0-9:]{8}\.[0-9]{3}")
-"""A time of CloudWatch's Logs Insights, in UTC."""
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:
@@ -42,11 +49,11 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
         while data:
             yield decoder.decode(data).encode()
             data = stream.read(READ_BYTES)
-    read = _of_json if _DOCUMENT.match(data) else _of_csv if _is_table(data) else None
-    if read:
+    convert = _json_rows if _DOCUMENT.match(data) else _csv_rows if _is_table(data) else None
+    if convert:
         data += stream.read(MOST_BYTES)
         with suppress(ValueError, TypeError, RecursionError, csv.Error):
-            data = b"".join(orjson.dumps(row) + b"\n" for row in read(data))
+            data = b"".join(orjson.dumps(row) + b"\n" for row in convert(data))
     while data:
         yield data
         data = stream.read(READ_BYTES)
@@ -57,8 +64,8 @@ def _is_table(data: bytes) -> bool:
     return bool(match and b"," in match[0])
 
 
-def _of_json(data: bytes) -> Iterator[Any]:
-    return _rows([orjson.loads(element) for element in _BETWEEN.split(data.strip())])
+def _json_rows(data: bytes) -> Iterator[Any]:
+    return _rows([orjson.loads(element) for element in _BETWEEN_OBJECTS.split(data.strip())])
 
 
 def _rows(document: Any) -> Iterator[Any]:
@@ -71,8 +78,8 @@ def _rows(document: Any) -> Iterator[Any]:
             else:
                 yield from _rows(element)
     elif isinstance(document, dict):
-        inner = (document.get(name) for name in _LISTS)
-        records = next((one for one in inner if isinstance(one, list | dict)), None)
+        members = (document.get(name) for name in _LISTS)
+        records = next((member for member in members if isinstance(member, list | dict)), None)
         if records is not None:
             yield from _rows(records)
         elif isinstance(document.get("values"), list):
@@ -82,13 +89,13 @@ def _rows(document: Any) -> Iterator[Any]:
             yield document
 
 
-def _of_csv(data: bytes) -> Iterator[Any]:
+def _csv_rows(data: bytes) -> Iterator[Any]:
     table = csv.DictReader(io.StringIO(data.decode("utf-8", "replace"), newline=""))
     names = {name.lower(): name for name in table.fieldnames or ()}
-    cell = next(names[name] for name in _CELLS if name in names)
-    time = next((names[name] for name in _TIMES if name in names), "")
+    text_column = next(names[name] for name in _TEXT_COLUMNS if name in names)
+    time_column = next((names[name] for name in _TIME_COLUMNS if name in names), "")
     for row in table:
-        text, at = row[cell] or "", row.get(time) or ""
+        text, at = row[text_column] or "", row.get(time_column) or ""
         if text[:1] == "{":
             is_utc = _INSIGHTS.fullmatch(at)
             stamp = int(at) if at.isdecimal() else f"{at}Z" if is_utc else at

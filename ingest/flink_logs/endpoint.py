@@ -12,7 +12,7 @@ from ingest.flink_logs.files import no_header
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order
-from ingest.json_members import objects
+from ingest.json_members import object_list
 from ingest.records import LogRecord, Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import LogSource
@@ -20,7 +20,6 @@ from ingest.sources import LogSource
 SOURCE = "log_endpoint"
 LEAST_INTERVAL_S = 60.0
 BYTES_PER_S = 256 * 1024
-"""The average rate: a log of 16 MiB is fetched about once a minute."""
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_FILES = 50
 QUIET_READINGS = 2
@@ -28,17 +27,16 @@ QUIET_READINGS = 2
 _LOG_NAME = re.compile(r"\.log(\.\d{1,4})?$")
 
 Fetch = Callable[[str], AsyncIterator[bytes]]
-"""Path → pieces of its body; raises an ``IngestError``."""
 
 
 @dataclass(slots=True)
 class Transfer:
-    left: int
+    left_bytes: int
 
     def take(self, size: int) -> bool:
-        if size > self.left:
+        if size > self.left_bytes:
             return False
-        self.left -= size
+        self.left_bytes -= size
         return True
 
 
@@ -60,9 +58,9 @@ def waiting(at: datetime, wait_s: float) -> dict[str, float]:
 
 
 def listed_logs(body: Any) -> list[ListedLog]:
-    """Oldest of each process first; output files and state backends' own logs are left out."""
+    """Log files, the oldest of a process first. Files of output and of state backends are left out."""
     logs = []
-    for entry in objects(body, "logs"):
+    for entry in object_list(body, "logs"):
         name, size = entry.get("name"), entry.get("size")
         if (
             isinstance(name, str)
@@ -84,16 +82,16 @@ async def read_new(
     at: datetime,
     transfer: Transfer,
 ) -> SourceRead:
-    """``listing`` is the body of ``/jobmanager/logs``. Raises ``Refused`` for a layout or time zone
-    that makes no sense.
+    """``listing`` is the body of ``/jobmanager/logs``. Raises ``Refused`` for a wrong layout or time
+    zone.
     """
     files = listed_logs(listing)
     reader = _Reader(log_source, TailCursor.from_json(cursor), fetch)
     for file in files:
-        if reader.wants(file) and transfer.take(file.size):
+        if reader.needs(file) and transfer.take(file.size):
             await reader.read(file)
     reader.cursor.cycle += 1
-    reader.cursor.leave([file.name for file in files])
+    reader.cursor.forget_missing([file.name for file in files])
     reader.cursor.files.update(reader.updates)
     total = sum(file.size for file in files)
     wait_s = max(LEAST_INTERVAL_S, total / BYTES_PER_S)
@@ -114,21 +112,21 @@ class _Reader:
     skips: list[Skip] = field(default_factory=list)
     updates: dict[str, FileCursor] = field(default_factory=dict)
 
-    def wants(self, file: ListedLog) -> bool:
-        known = self.cursor.files.get(file.name)
+    def needs(self, file: ListedLog) -> bool:
+        cursor = self.cursor.files.get(file.name)
         if file.size > MAX_FILE_BYTES:
-            self._too_large(file, known)
+            self._skip_large(file, cursor)
             return False
-        if known is None or known.size != file.size:
+        if cursor is None or cursor.size != file.size:
             return True
-        known.quiet_cycles += 1
-        return known.pending and known.quiet_cycles == QUIET_READINGS
+        cursor.quiet_cycles += 1
+        return cursor.pending and cursor.quiet_cycles == QUIET_READINGS
 
     async def read(self, file: ListedLog) -> None:
         path = f"/jobmanager/logs/{quote(file.name)}"
         layout = layout_of(self.log_source.layout)
         zone = zone_of(self.log_source.time_zone, layout)
-        head, known, reader, position = b"", FileCursor(file.name), None, 0
+        head, cursor, reader, position = b"", FileCursor(file.name), None, 0
         records: list[LogRecord] = []
         try:
             async for piece in self.fetch(path):
@@ -138,17 +136,17 @@ class _Reader:
                     if len(head) < HEAD_BYTES and position < file.size:
                         continue
                     piece = head
-                    known = self.cursor.recognise(
+                    cursor = self.cursor.recognise(
                         file.name, head[:HEAD_BYTES], file.size, self.cursor.by_process()
                     )
-                    reader = LogReader(layout, zone, file=file.name, begin=known)
-                new = (
-                    piece[max(0, len(piece) - (position - known.offset)) :]
-                    if position > known.offset
+                    reader = LogReader(layout, zone, file=file.name, begin=cursor)
+                unread = (
+                    piece[max(0, len(piece) - (position - cursor.offset)) :]
+                    if position > cursor.offset
                     else b""
                 )
-                if new:
-                    records += reader.feed(new)
+                if unread:
+                    records += reader.feed(unread)
                 if position > MAX_FILE_BYTES:
                     break
         except IngestError as error:
@@ -159,13 +157,13 @@ class _Reader:
             return
         if reader is None:
             return
-        if reader.pending and known.size == file.size:
+        if reader.pending and cursor.size == file.size:
             records += reader.close()
         self.records += records
         self.skips += reader.skips
-        headers = known.headers + reader.headers
+        headers = cursor.headers + reader.headers
         no_records = not headers and position > HEAD_BYTES
-        if no_records and not known.reported:
+        if no_records and not cursor.reported:
             self.skips.append(no_header(path))
         self.updates[file.name] = FileCursor(
             path=file.name,
@@ -178,8 +176,8 @@ class _Reader:
             **reader.resumption(),
         )
 
-    def _too_large(self, file: ListedLog, known: FileCursor | None) -> None:
-        if known is None or not known.reported:
+    def _skip_large(self, file: ListedLog, cursor: FileCursor | None) -> None:
+        if cursor is None or not cursor.reported:
             mebibytes = MAX_FILE_BYTES // (1024 * 1024)
             detail = (
                 f"The log endpoint sends files whole, and above {mebibytes} MiB they are not "

@@ -12,8 +12,9 @@ COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 
 
 class Stripped(NamedTuple):
-    """``process`` names the writer, if the envelope does; ``whole`` is false if the rest of the
-    line follows; ``stamp``: the envelope's time as ISO-8601.
+    """A line without its envelope. ``process``: the writer, "" if the envelope does not name it.
+    ``whole``: false if the rest of the line follows. ``stamp``: the envelope's time in ISO-8601.
+    ``strict``: the prefix cannot be anything else; other prefixes count only before a record.
     """
 
     envelope: str
@@ -109,7 +110,6 @@ def docker(line: bytes) -> Stripped | None:
 
 
 def cloudwatch(line: bytes) -> Stripped | None:
-    """A row of Logs Insights' CSV, or a line of ``aws logs tail``."""
     row = _CLOUDWATCH_ROW.fullmatch(line)
     if row:
         stamp, content = row[1].replace(b" ", b"T"), row[2].replace(b'""', b'"')
@@ -118,17 +118,17 @@ def cloudwatch(line: bytes) -> Stripped | None:
     return Stripped("aws logs tail", "", "", tail[2], True, tail[1]) if tail else None
 
 
-def prefixed(line: bytes) -> Iterator[Stripped]:
+def match_prefixes(line: bytes) -> Iterator[Stripped]:
     if line[:1] == b"\x1b":
         line = COLOURS.sub(b"", line, count=4)
     for prefix in _PREFIXES:
         match = prefix.regex.match(line)
         if match:
-            named = match.groupdict()
+            groups = match.groupdict()
             content = line[match.end() :]
             parts = [
                 part.decode("utf-8", "replace")
-                for part in (named.get("host"), named.get("tag"))
+                for part in (groups.get("host"), groups.get("tag"))
                 if part and part != b"-"
             ]
             yield Stripped(
@@ -137,6 +137,6 @@ def prefixed(line: bytes) -> Iterator[Stripped]:
                 "",
                 content,
                 True,
-                named.get("stamp") or b"",
+                groups.get("stamp") or b"",
                 prefix.strict,
             )

@@ -1,10 +1,12 @@
-"""A log record → its typed event, by the pattern table.
+"""Turns a log record into a typed event, by the pattern table. Fields of a ``ParsedMessage``:
 
-``spark_jobs.transforms.event_batches`` makes columns of it.
-``detail``: the lines below the first one. ``reason``: the entry's own code, or for checkpoint kinds
-the reason of the innermost ``CheckpointException`` (else of ``reason_text``), or for failures a
-well-known cause; of a line that no entry reads, how it begins. ``reason_text``: what the line says,
-else the last ``Caused by:``, else the trace's first line.
+* ``detail``: the lines below the first one.
+* ``reason``: the entry's code; for checkpoint kinds, the reason of the innermost
+  ``CheckpointException`` or of ``reason_text``; for failures, a well-known cause; for
+  ``unread_line``, how the line begins.
+* ``reason_text``: the line's own, else the last ``Caused by:``, else the trace's first line.
+
+``spark_jobs.transforms.event_batches`` turns these into columns.
 """
 
 import re
@@ -12,8 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ingest.flink_logs.patterns import (
+    IGNORED_STARTS,
     KEPT_LEVELS,
-    NOT_LOOKED_FOR,
     PATTERNS,
     READ_CHARS,
     STORE_KINDS,
@@ -28,9 +30,7 @@ from ingest.traces import shortened
 MESSAGE_CHARS = 2_000
 DETAIL_CHARS = 16_384
 PATH_CHARS = 500
-"""Of a place in an object store."""
 LAST_EPOCH_MS = 7_258_118_400_000
-"""The year 2200."""
 
 CHECKPOINT_FAILURE_KINDS = frozenset(
     {
@@ -59,7 +59,7 @@ FAILURE_KINDS = frozenset(
     }
 )
 
-GOING_ON = frozenset({"tm_disconnected", "worker_terminated"})
+DESCRIBED_KINDS = frozenset({"tm_disconnected", "worker_terminated"})
 
 INT_FIELDS = frozenset(
     {
@@ -98,14 +98,14 @@ class _Entry:
     fields: tuple[str, ...]
     groups: tuple[int, ...] | None
     """Of each field the group, counted from 0; None if each group is the field in its place."""
-    twice: tuple[tuple[int, int], ...]
+    repeated: tuple[tuple[int, int], ...]
     below: tuple[str, Callable[[str], re.Match[str] | None]] | None
     in_trace: tuple[str, Callable[[str], re.Match[str] | None]] | None
 
 
 def _entry(pattern: Pattern, regex: str, named: tuple[str, ...]) -> _Entry:
     places = {name: place for place, name in reversed(list(enumerate(named)))}
-    twice = tuple(
+    repeated = tuple(
         (places[name], place) for place, name in enumerate(named) if places[name] != place
     )
     below, in_trace = (
@@ -121,7 +121,7 @@ def _entry(pattern: Pattern, regex: str, named: tuple[str, ...]) -> _Entry:
         re.compile(regex).match,
         fields,
         None if fields == named else tuple(places.get(name, len(named)) for name in fields),
-        twice,
+        repeated,
         below,
         in_trace,
     )
@@ -132,26 +132,26 @@ _TOLERANT = {
     strict: _entry(pattern, pattern.tolerant, pattern.tolerant_fields)
     for strict, pattern in zip(_ENTRIES, PATTERNS, strict=True)
 }
-_SURE_CHARS = min(len(entry.starts) for entry in _ENTRIES if entry.starts)
-_ANYWHERE = tuple(entry for entry in _ENTRIES if not entry.starts)
+_OPENING_CHARS = min(len(entry.starts) for entry in _ENTRIES if entry.starts)
+_BY_CONTENT = tuple(entry for entry in _ENTRIES if not entry.starts)
 _BY_OPENING = {
-    opening: tuple(entry for entry in _ENTRIES if entry.starts[:_SURE_CHARS] == opening)
-    for opening in {entry.starts[:_SURE_CHARS] for entry in _ENTRIES if entry.starts}
+    opening: tuple(entry for entry in _ENTRIES if entry.starts[:_OPENING_CHARS] == opening)
+    for opening in {entry.starts[:_OPENING_CHARS] for entry in _ENTRIES if entry.starts}
 }
-_BY_OPENING_OR_ANYWHERE = {
-    opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _ANYWHERE)
+_BY_OPENING_OR_CONTENT = {
+    opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _BY_CONTENT)
     for opening, known in _BY_OPENING.items()
 }
 _UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, (), None, (), None, None)
 _REASON_TEXT = "reason_text"
 _CAUSED = "Caused by: "
 _BRACKETS = (")", "]")
-_LOGGER_BEHIND = re.compile(
+_LOGGER_AT_END = re.compile(
     r" (?:\((?:[a-z][a-z0-9_]{0,60}\.){2,20}[A-Z][A-Za-z0-9_$]{0,200}(?::[0-9?]{1,9})?\)"
     r"|\[[A-Z][A-Za-z0-9_$]{0,200} [A-Za-z][^\[\] ]{0,200}\])"
 ).fullmatch
-_NOT_FILLED_IN = "{}"
-"""Flink's loggers print it if an exception replaces a value: the trace has the reason."""
+_EMPTY_PLACEHOLDER = "{}"
+"""Flink prints a placeholder if an exception replaces its value: the trace has the reason."""
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 
@@ -199,11 +199,11 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
             fields, values = _with_value(fields, values, name, match[1])
     reason = entry.reason or None
     reason_text = values[fields.index(_REASON_TEXT)] if _REASON_TEXT in fields else None
-    if reason_text == _NOT_FILLED_IN:
+    if reason_text == _EMPTY_PLACEHOLDER:
         reason_text = None
     if reason_text is None and detail is None:
         return entry.kind, fields, values, reason, None, line[:MESSAGE_CHARS], None
-    if reason_text and detail and entry.kind in GOING_ON:
+    if reason_text and detail and entry.kind in DESCRIBED_KINDS:
         reason_text = f"{reason_text} {_lines_before_trace(detail)}".rstrip()
     if reason_text is None or (entry.kind == "task_state" and detail and _CAUSED in detail):
         reason_text = cause_line(detail)
@@ -224,7 +224,7 @@ def _with_value(
 
 def without_logger(line: str) -> str:
     opening = max(line.rfind(" ("), line.rfind(" ["))
-    return line[:opening] if opening > 0 and _LOGGER_BEHIND(line, opening) else line
+    return line[:opening] if opening > 0 and _LOGGER_AT_END(line, opening) else line
 
 
 def _lines_before_trace(detail: str) -> str:
@@ -248,7 +248,6 @@ def path_of(text: str) -> str | None:
 
 
 def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
-    """Vertex, 0-based subtask and attempt (1.16+)."""
     parts = execution_id.split("_")
     return (
         (parts[1], int(parts[2]), int(parts[3]))
@@ -260,34 +259,35 @@ def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
 def _read(line: str) -> tuple[_Entry, Values] | None:
     if len(line) > READ_CHARS:
         line = line[:READ_CHARS]
-    # No field ever held this mark.
     if "\x01" in line:
         line = line.replace("\x01", "")
-    opening = line[:_SURE_CHARS]
+    opening = line[:_OPENING_CHARS]
     for entry in _BY_OPENING.get(opening, ()):
         if line.startswith(entry.starts) and entry.contains in line:
             match = entry.match(line)
             if match:
                 return entry, _values(entry, match)
-    for entry in _ANYWHERE:
+    for entry in _BY_CONTENT:
         if entry.contains in line and (match := entry.match(line)):
             return entry, _values(entry, match)
-    return _read_tolerantly(line, _BY_OPENING_OR_ANYWHERE.get(opening, _ANYWHERE))
+    return _read_tolerantly(line, _BY_OPENING_OR_CONTENT.get(opening, _BY_CONTENT))
 
 
 def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Values] | None:
-    meant = [entry for entry in entries if line.startswith(entry.starts) and entry.contains in line]
-    for entry in meant:
+    candidates = [
+        entry for entry in entries if line.startswith(entry.starts) and entry.contains in line
+    ]
+    for entry in candidates:
         tolerant = _TOLERANT[entry]
         if match := tolerant.match(line):
             return tolerant, _values(tolerant, match)
-    if line.startswith(NOT_LOOKED_FOR):
+    if line.startswith(IGNORED_STARTS):
         return None
-    # Many lines begin with one word of these.
+    # An opening of one word is no sign: many lines begin with such a word.
     known = next(
         (
             opening
-            for entry in meant
+            for entry in candidates
             if " " in (opening := (entry.starts or entry.contains).strip())
         ),
         None,
@@ -299,7 +299,7 @@ def _values(entry: _Entry, match: re.Match[str]) -> Values:
     groups: Values = match.groups()
     if "" in groups:
         groups = tuple(text or None for text in groups)
-    for first, second in entry.twice:
+    for first, second in entry.repeated:
         if groups[second]:
             groups = (*groups[:first], groups[second], *groups[first + 1 :])
     if entry.groups is None:
@@ -310,11 +310,12 @@ def _values(entry: _Entry, match: re.Match[str]) -> Values:
 
 def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | None:
     if kind in CHECKPOINT_FAILURE_KINDS:
-        _, before, text = (detail or "").rpartition("CheckpointException: ")
-        # A decline as 1.13 and 1.14 print it: the trace begins with the sentence and names no
-        # class.
-        first = (text if before else detail or "").partition("\n")[0]
-        reason = reason_of(first) if before else reason_of(reason_text) or reason_of(first)
+        _, separator, text = (detail or "").rpartition("CheckpointException: ")
+        # In 1.13 and 1.14, the trace of a decline begins with the sentence, without a class.
+        first_line = (text if separator else detail or "").partition("\n")[0]
+        reason = (
+            reason_of(first_line) if separator else reason_of(reason_text) or reason_of(first_line)
+        )
         return reason.code if reason else None
     if kind in FAILURE_KINDS:
         return failure_cause_of(detail) or failure_cause_of(reason_text)
@@ -326,7 +327,7 @@ def _parse_trace(line: str, detail: str | None) -> ParsedMessage | None:
     for piece in _TRACE_OF_PIECE:
         if piece in text:
             break
-    else:  # several times as fast as an expression that finds none of them
+    else:  # several times as fast as a regular expression without a match
         return None
     match = _ANY_TRACE.search(text)
     if match is None:

@@ -15,7 +15,7 @@ from ingest.flink_logs.names import age_order, is_packed
 from ingest.flink_logs.record_splitter import Keep
 from ingest.local_directories import NotAllowed, check_file, local_path, refusal_of_file
 from ingest.messages import message
-from ingest.network.filesystems import filesystem_of, opened
+from ingest.network.filesystems import filesystem_of, open_uri
 from ingest.network.unopened import as_os_error
 from ingest.network.uris import spelled_as
 from ingest.records import LogRecord, Observed, Skip
@@ -24,30 +24,26 @@ from ingest.regular_files import open_regular
 
 BATCH_RECORDS = 20_000
 UNREADABLE = (OSError, EOFError, aiohttp.ClientError, zlib.error, lzma.LZMAError)
-"""What opening or unpacking a bad file raises."""
 
 _UNPACKERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """``size`` in bytes as stored (packed); ``changed`` differs whenever the content may have
-    changed.
-    """
+    """``size``: bytes in storage (packed). ``changed``: another text if the content may differ."""
 
     path: str
     size: int
     changed: str
     own: bool = False
-    """In Weir's own folder, stored for this cluster."""
 
     def open(self) -> IO[bytes]:
         return open_unpacked(self.path, self.own)
 
 
 def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[LogFile], list[Skip]]:
-    """Files that match any glob (local path or fsspec URI), each once, oldest of a process first.
-    Of Weir's own folder only what ``own_globs`` match: see :mod:`ingest.local_directories`.
+    """Files that match a glob (local path or fsspec URI), each once, the oldest of a process first.
+    In Weir's own folder, only files that match ``own_globs``: see :mod:`ingest.local_directories`.
     """
     files: dict[str, LogFile] = {}
     skips: list[Skip] = []
@@ -66,12 +62,12 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
             for info in matches:
                 if info.get("type") != "file":
                     continue
-                if is_limited and (why_not := refusal_of_file(info["name"])):
-                    refused.setdefault(why_not, info["name"])
+                if is_limited and (refusal := refusal_of_file(info["name"])):
+                    refused.setdefault(refusal, info["name"])
                     continue
                 uri = _uri(pattern, filesystem, info["name"])
                 if _is_text(uri):
-                    files[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info), own)
+                    files[uri] = LogFile(uri, int(info.get("size") or 0), _change_marker(info), own)
                 else:
                     skips.append(
                         Skip(
@@ -90,27 +86,27 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
                     message(
                         "Nothing could be listed there ({why:name}); check the path and its "
                         "permissions.",
-                        why=why(error, remote="://" in pattern),
+                        why=error_text(error, remote="://" in pattern),
                     ),
                 )
             )
-        # One file represents its pattern, which may match thousands.
+        # One file for each refusal, since the pattern may match thousands.
         skips += [
             Skip(redact(name), "unreadable_file", sentence) for sentence, name in refused.items()
         ]
     return sorted(files.values(), key=lambda file: age_order(file.path)), skips
 
 
-def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
-    """Unless ``anywhere``, raises ``NotAllowed`` for a local file that clusters may not read."""
+def open_unpacked(path: str, is_trusted: bool = True) -> IO[bytes]:
+    """Raises ``NotAllowed`` for a local file that must not be read, unless ``is_trusted``."""
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
         raise OSError("this compression is not supported; use gzip, bzip2 or xz")
     local = local_path(path)
     if local is not None:
-        file = open_regular(local, check=None if anywhere else check_file)
+        file = open_regular(local, check=None if is_trusted else check_file)
         return file if packing is None else compr[packing](file, mode="rb")
-    stream: IO[bytes] = opened(path, packing)
+    stream: IO[bytes] = open_uri(path, packing)
     return stream
 
 
@@ -121,8 +117,8 @@ def read_files(
     layout: str = "flink",
     time_zone: str = "UTC",
 ) -> Iterator[Observed]:
-    """Oldest file of each process first, in batches, observed at the newest record's time; skips
-    come as records.
+    """Records and skips in batches, the oldest file of each process first. ``observed_at`` is the
+    time of the newest record so far.
     """
     newest: datetime | None = None
     for path in sorted(paths, key=age_order):
@@ -140,11 +136,11 @@ def read_file(
     time_zone: str = "UTC",
     keep: Keep = "events",
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
-    """In batches; never raises for a bad file."""
+    """Records and skips, in batches. A bad file becomes a skip."""
     compiled = layout_of(layout)
     reader = LogReader(compiled, zone_of(time_zone, compiled), file=path, keep=keep)
     records: list[LogRecord] = []
-    trouble: list[Skip] = []
+    file_skips: list[Skip] = []
     size = 0
     try:
         with open_unpacked(path) as stream:
@@ -155,12 +151,12 @@ def read_file(
                     yield records, ()
                     records = []
     except UNREADABLE as error:
-        trouble.append(unreadable(path, error))
+        file_skips.append(unreadable(path, error))
     records += reader.close()
-    if size and not reader.headers and not trouble:
-        trouble.append(no_header(path))
-    if records or trouble or reader.skips:
-        yield records, (*reader.skips, *trouble)
+    if size and not reader.headers and not file_skips:
+        file_skips.append(no_header(path))
+    if records or file_skips or reader.skips:
+        yield records, (*reader.skips, *file_skips)
 
 
 def unreadable(path: str, error: BaseException) -> Skip:
@@ -171,7 +167,7 @@ def unreadable(path: str, error: BaseException) -> Skip:
         "unreadable_file",
         message(
             "It could not be read to its end ({why:name}); check that it is complete and readable.",
-            why=why(error, remote="://" in path),
+            why=error_text(error, remote="://" in path),
         ),
     )
 
@@ -203,7 +199,7 @@ def _uri(pattern: str, filesystem: Any, name: str) -> str:
     return spelled_as(pattern, filesystem, name) if "://" in pattern else name
 
 
-def _stamp(info: dict[str, Any]) -> str:
+def _change_marker(info: dict[str, Any]) -> str:
     parts = (
         info.get(key)
         for key in ("mtime", "LastModified", "last_modified", "modified", "ETag", "etag", "ino")
@@ -211,8 +207,8 @@ def _stamp(info: dict[str, Any]) -> str:
     return "|".join(str(part) for part in parts if part is not None)
 
 
-def why(error: BaseException, *, remote: bool) -> str:
-    """Without a remote server's words: the URI may have been entered to probe it."""
+def error_text(error: BaseException, *, remote: bool) -> str:
+    """Leaves out what a remote server says: someone may have entered the URI to probe it."""
     text = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)
     return text or (f"it answered {status}" if isinstance(status, int) else type(error).__name__)

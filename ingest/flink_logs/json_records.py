@@ -1,9 +1,8 @@
 """Lines that are JSON objects: records of JSON layouts, or envelopes of one printed line.
 
-Names are those of log4j2's ``JsonLayout`` and ``JsonTemplateLayout`` (its own, ECS, GELF,
-logstash), logback's logstash encoder and Amazon's managed Flink; as envelopes those of Docker,
-journald, Fluent Bit, Vector, Elasticsearch, Google Cloud Logging, Azure Monitor, Alibaba's SLS,
-Datadog, Loki and Splunk.
+Layouts: log4j2's ``JsonLayout`` and ``JsonTemplateLayout`` (its default, ECS, GELF, logstash),
+logback's logstash encoder, Amazon's managed Flink. Envelopes: Docker, journald, Fluent Bit, Vector,
+Elasticsearch, Google Cloud Logging, Azure Monitor, Alibaba's SLS, Datadog, Loki, Splunk.
 """
 
 import re
@@ -25,13 +24,16 @@ _MESSAGE = b'"message":'
 
 
 def is_routine(line: bytes) -> bool:
+    """Whether the line surely is a record of INFO or below that the pattern table does not read.
+    It need not be decoded.
+    """
     at = line.find(_MESSAGE) + len(_MESSAGE)
     if at < len(_MESSAGE) or not line.startswith(b"{") or not line.endswith(b"}"):
         return False
     quote = at + (line[at : at + 1] == b" ")
     if line[quote : quote + 1] != b'"' or may_be_read(line, quote + 1):
         return False
-    # If there are several messages or levels, only decoding finds the record's own.
+    # With several messages or levels, only decoding shows which one is the record's.
     if (
         line.count(b'essage"') != 1
         or b'msg"' in line
@@ -107,14 +109,11 @@ _ENVELOPES = (
     "ingestionTime",
     *("insertId", "labels", "TimeGenerated", "TimeGenerated [UTC]", "__time__", "_raw", "service"),
 )
-_SYSLOG = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
-"""GELF's levels, 0 … 7."""
+_SYSLOG_LEVELS = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _FIRST, _LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 
 
 class JsonRecord(NamedTuple):
-    """``message`` has the stack trace below its first line."""
-
     ts: datetime
     level: str
     logger: str
@@ -123,8 +122,8 @@ class JsonRecord(NamedTuple):
 
 
 def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripped | None:
-    """``None`` for some other object. ``stamp``: the time around a record that has none. Raises
-    ``ValueError`` with the reason.
+    """``None`` for another kind of object. ``stamp``: the envelope's time, for a record without
+    time. Raises ``ValueError`` with the reason.
     """
     if len(line) > MAX_JSON_BYTES:
         raise ValueError(f"it is longer than {MAX_JSON_BYTES} bytes")
@@ -150,7 +149,6 @@ def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripp
 
 
 def _without_cloudwatch(document: dict[str, Any]) -> dict[str, Any]:
-    """Records of Amazon's managed Flink get their time from CloudWatch's event around them."""
     for name, time in (("@message", "@timestamp"), ("message", "timestamp")):
         inner = document.get(name)
         if isinstance(inner, str) and inner[:1] == "{":
@@ -219,15 +217,15 @@ def _envelope(document: dict[str, Any], names: _Names) -> Stripped | None:
         return None
     stream = str(document.get("stream") or "")[:20]
     stamp = document.get("time") or document.get("timestamp") or document.get("@timestamp") or ""
-    # Docker ends a printed line with its line end, and cuts what is longer than 16 KiB.
-    of_docker = (
+    # Docker's text has the line end, except for parts of a line longer than 16 KiB.
+    is_docker = (
         isinstance(document.get("log"), str) and "time" in document and "kubernetes" not in document
     )
     ended = text.endswith("\n")
     content = (text[:-1] if ended else text).encode("utf-8", "replace")
-    envelope = "Docker json-file" if of_docker else "JSON of a log shipper"
+    envelope = "Docker json-file" if is_docker else "JSON of a log shipper"
     return Stripped(
-        envelope, _pod(document), stream, content, ended or not of_docker, str(stamp).encode()
+        envelope, _pod(document), stream, content, ended or not is_docker, str(stamp).encode()
     )
 
 
@@ -239,21 +237,19 @@ def _level(level: Any) -> str | None:
     if isinstance(level, str):
         return level.strip().upper()[:20]
     if isinstance(level, int) and not isinstance(level, bool):
-        return _SYSLOG[level] if 0 <= level < len(_SYSLOG) else None
+        return _SYSLOG_LEVELS[level] if 0 <= level < len(_SYSLOG_LEVELS) else None
     return None
 
 
 def _pod(document: Mapping[str, Any]) -> str:
-    of_pod = document.get("kubernetes")
-    if of_pod is None and "_HOSTNAME" not in document:
+    kubernetes = document.get("kubernetes")
+    if kubernetes is None and "_HOSTNAME" not in document:
         name = document.get("container_name")
         return name[:500] if isinstance(name, str) else ""
-    if isinstance(of_pod, dict):
-        pod = of_pod.get("pod_name") or of_pod.get("pod")
-        container = of_pod.get("container_name") or of_pod.get("container")
-        names = (
-            named.get("name") if isinstance(named, dict) else named for named in (pod, container)
-        )
+    if isinstance(kubernetes, dict):
+        pod = kubernetes.get("pod_name") or kubernetes.get("pod")
+        container = kubernetes.get("container_name") or kubernetes.get("container")
+        names = (part.get("name") if isinstance(part, dict) else part for part in (pod, container))
         return "/".join(name for name in names if isinstance(name, str))[:500]
     host = document.get("_HOSTNAME")
     unit = document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER")
@@ -269,7 +265,6 @@ def _first(document: Mapping[str, Any], names: Iterable[str], kinds: tuple[type,
 
 
 def _instant(value: Any, zone: ZoneInfo) -> datetime | None:
-    """Numbers are seconds or milliseconds since 1970."""
     try:
         if isinstance(value, dict):
             value = value["epochSecond"] * 1000 + value.get("nanoOfSecond", 0) // 1_000_000
@@ -280,7 +275,7 @@ def _instant(value: Any, zone: ZoneInfo) -> datetime | None:
             if at.microsecond % 1000:
                 at = at.replace(microsecond=at.microsecond // 1000 * 1000)
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            # A float of seconds is not exact: 1.001 s is a little less. GELF has nanoseconds.
+            # 0.001 ms are added since a float of 1.001 s is a little less than that.
             ms = value if abs(value) > 1e11 else value * 1000 + 0.001
             at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=int(ms))
         else:
@@ -296,37 +291,40 @@ def _with_trace(message: str, document: Mapping[str, Any], names: Iterable[str])
         trace = trace or _trace(document[name])
     if not trace and isinstance(error := document.get("error"), dict):
         trace = _trace(error.get("stack_trace"))
-    if not trace and isinstance(whole := document.get("full_message"), str) and whole != message:
-        trace = whole.removeprefix(message).lstrip("\n")
+    if not trace and isinstance(full := document.get("full_message"), str) and full != message:
+        trace = full.removeprefix(message).lstrip("\n")
     return f"{message}\n{trace.rstrip()}" if trace else message
 
 
-def _trace(thrown: Any, causes: int = 0) -> str:
-    if isinstance(thrown, str):
-        return thrown
-    if isinstance(thrown, list):
-        return "\n".join(_frame(frame) for frame in thrown[:MAX_FRAMES])
-    if not isinstance(thrown, dict):
+def _trace(throwable: Any, causes: int = 0) -> str:
+    if isinstance(throwable, str):
+        return throwable
+    if isinstance(throwable, list):
+        return "\n".join(_frame(frame) for frame in throwable[:MAX_FRAMES])
+    if not isinstance(throwable, dict):
         return ""
     for name in ("extendedStackTrace", "stacktrace", "stack_trace", "stackTrace"):
-        if isinstance(thrown.get(name), str):
-            return str(thrown[name])
-    kind = _first(thrown, ("name", "exception_class", "className", "type", "class"), (str,)) or ""
-    text = _first(thrown, ("message", "exception_message", "localizedMessage"), (str,))
-    frames = _first(thrown, ("extendedStackTrace", "stackTrace", "stacktrace"), (list,)) or []
+        if isinstance(throwable.get(name), str):
+            return str(throwable[name])
+    kind = (
+        _first(throwable, ("name", "exception_class", "className", "type", "class"), (str,)) or ""
+    )
+    text = _first(throwable, ("message", "exception_message", "localizedMessage"), (str,))
+    frames = _first(throwable, ("extendedStackTrace", "stackTrace", "stacktrace"), (list,)) or []
     lines = [
         f"{kind}: {text}" if text is not None else kind,
         *(_frame(frame) for frame in frames[:MAX_FRAMES]),
     ]
-    if causes < MAX_CAUSES and (cause := _trace(thrown.get("cause"), causes + 1)):
+    if causes < MAX_CAUSES and (cause := _trace(throwable.get("cause"), causes + 1)):
         lines.append(f"Caused by: {cause}")
     return "\n".join(lines) if any(lines) else ""
 
 
 def _frame(frame: Any) -> str:
     if isinstance(frame, dict):
-        place = f"{frame.get('file') or frame.get('fileName')}:{frame.get('line') or frame.get('lineNumber')}"
+        file = frame.get("file") or frame.get("fileName")
+        line = frame.get("line") or frame.get("lineNumber")
         class_name = frame.get("class") or frame.get("className")
         method = frame.get("method") or frame.get("methodName")
-        return f"\tat {class_name}.{method}({place})"
+        return f"\tat {class_name}.{method}({file}:{line})"
     return str(frame)

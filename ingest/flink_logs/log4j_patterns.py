@@ -1,6 +1,7 @@
-"""A log4j ``PatternLayout`` → a regular expression for the first line of a record. It takes bounded
-time on any line: repetitions are possessive, and each text ends at the first match of what follows
-it, inside an atomic group.
+"""Turns a log4j ``PatternLayout`` into a regular expression for the first line of a record.
+
+The expression takes bounded time on any line: repetitions are possessive, and each text is inside
+an atomic group and ends at the first match of the next part.
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from ingest.errors import Refused
 from ingest.messages import message
 
-_NAMED = {
+_DATE_FORMATS = {
     "": "yyyy-MM-dd HH:mm:ss,SSS",
     "DEFAULT": "yyyy-MM-dd HH:mm:ss,SSS",
     "DEFAULT_MICROS": "yyyy-MM-dd HH:mm:ss,SSSSSS",
@@ -36,8 +37,8 @@ _TOKEN = re.compile(r"'[^']*'|([A-Za-z])\1*+|[^A-Za-z']+")
 
 @dataclass(frozen=True)
 class LogDate:
-    """``second`` matches the time up to the second, with a group for each of ``parts``
-    (``yMdHms``); ``rest`` what follows.
+    """``second`` matches the time up to the second, with a group for each letter of ``parts``
+    (``yMdHms``). ``rest`` matches the rest of the time.
     """
 
     second: str
@@ -55,7 +56,7 @@ class LogDate:
         return self.second.startswith("([0-9]{4})")
 
 
-def no_layout(pattern: str, why: str) -> Refused:
+def unreadable_layout(pattern: str, why: str) -> Refused:
     return Refused(
         message(
             "The log layout {pattern:text} cannot be read: {why:text}. Use 'flink' or a log4j "
@@ -67,8 +68,7 @@ def no_layout(pattern: str, why: str) -> Refused:
 
 
 def date_of(layout: str, options: list[str]) -> LogDate:
-    """``options``: those of ``%d``. Raises :class:`Refused`."""
-    pattern = _NAMED.get(options[0] if options else "", options[0] if options else "")
+    pattern = _DATE_FORMATS.get(options[0] if options else "", options[0] if options else "")
     second = parts = rest = ""
     has_fraction = False
     for token in (match[0] for match in _TOKEN.finditer(pattern)):
@@ -81,7 +81,7 @@ def date_of(layout: str, options: list[str]) -> LogDate:
             rest += f"([0-9]{{{len(token)}}})"
             has_fraction = True
         elif token[0].isalpha():
-            raise no_layout(
+            raise unreadable_layout(
                 layout,
                 message(
                     "its date has {token:text}; only years to fractions of a second in digits are "
@@ -92,7 +92,7 @@ def date_of(layout: str, options: list[str]) -> LogDate:
         else:
             rest += re.escape(token.strip("'"))
     if sorted(parts) != sorted("yMdHms"):
-        raise no_layout(
+        raise unreadable_layout(
             layout,
             message(
                 "its date {pattern:text} lacks the day or the time of day", pattern=f"{pattern!r}"
@@ -119,17 +119,15 @@ _KINDS = {name: kind for kind, names in _CONVERSIONS.items() for name in names.s
 _UNBOUNDED = ("logger", "word", "text")
 _SPACES = " {1,200}+"
 _PADDING = " {0,200}+"
-_OF_NAMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._$-")
+_NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._$-")
 
 
 class _Part(NamedTuple):
     kind: str
-    written: str
+    text: str
 
 
-class Compiled(NamedTuple):
-    """As in :class:`ingest.flink_logs.layouts.Layout`."""
-
+class CompiledPattern(NamedTuple):
     opening: str
     header: str
     groups: tuple[str, ...]
@@ -138,10 +136,9 @@ class Compiled(NamedTuple):
     zone: str
 
 
-def compiled(pattern: str) -> Compiled:
-    """Raises :class:`Refused`."""
+def compile_pattern(pattern: str) -> CompiledPattern:
     if len(pattern) > LONGEST_PATTERN:
-        raise no_layout(
+        raise unreadable_layout(
             f"{pattern[:LONGEST_PATTERN]}…",
             message(
                 "it is longer than {longest_pattern:number} characters",
@@ -157,12 +154,12 @@ def compiled(pattern: str) -> Compiled:
         and "date" in (parts[0].kind, parts[1].kind)
         and parts[0].kind in ("date", "literal")
     ):
-        opening = (parts.pop(0).written if parts[0].kind == "literal" else "") + "20"
+        opening = (parts.pop(0).text if parts[0].kind == "literal" else "") + "20"
     header, groups = _header(parts, date)
     second = date.second
     if opening:
         header, second = (regex.replace("[0-9]{4}", "[0-9]{2}", 1) for regex in (header, second))
-    return Compiled(opening, f"^{header}", groups, second, date.parts, date.zone)
+    return CompiledPattern(opening, f"^{header}", groups, second, date.parts, date.zone)
 
 
 def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
@@ -175,7 +172,7 @@ def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
         name = match[1]
         kind = "literal" if name == "%" else _KINDS.get(name)
         if kind is None:
-            raise no_layout(
+            raise unreadable_layout(
                 pattern, message("it has %{name:name}, which is not supported", name=name)
             )
         if kind == "literal":
@@ -186,38 +183,38 @@ def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
             break
         if kind == "date":
             if options is not None:
-                raise no_layout(pattern, message("it has two dates"))
+                raise unreadable_layout(pattern, message("it has two dates"))
             options = re.findall(r"\{([^{}]*)\}", match[2])
     else:
-        raise no_layout(pattern, message("it has no message (%m)"))
+        raise unreadable_layout(pattern, message("it has no message (%m)"))
     if options is None:
-        raise no_layout(pattern, message("it has no date (%d) before the message"))
+        raise unreadable_layout(pattern, message("it has no date (%d) before the message"))
     return parts, options
 
 
 def _add_literal(parts: list[_Part], text: str) -> None:
     if text and parts and parts[-1].kind == "literal":
-        text = parts.pop().written + text
+        text = parts.pop().text + text
     if text:
         parts.append(_Part("literal", text))
 
 
 def _require_ends(pattern: str, parts: Sequence[_Part]) -> None:
     if sum(part.kind != "literal" for part in parts) > MOST_PARTS:
-        raise no_layout(
+        raise unreadable_layout(
             pattern,
             message("it has more than {most_parts:number} conversions", most_parts=MOST_PARTS),
         )
     for part, following in pairwise(parts):
         if part.kind in _UNBOUNDED and following.kind not in ("literal", "message"):
-            raise no_layout(
+            raise unreadable_layout(
                 pattern,
                 message(
                     "there is no text between {written:name} and {written2:name}, so the end "
                     "of the first one is ambiguous: write the text that is printed between "
                     "them, or one %x for both",
-                    written=part.written,
-                    written2=following.written,
+                    written=part.text,
+                    written2=following.text,
                 ),
             )
 
@@ -236,8 +233,8 @@ def _header(parts: Sequence[_Part], date: LogDate) -> tuple[str, tuple[str, ...]
             regex += ")" * in_text + r"(?>[^\n]{0,300}?"
             in_text = True
         else:
-            if _takes_spaces(parts, at) and at and parts[at - 1].written.endswith(" "):
-                # If it is empty, the next text follows at once.
+            if _takes_spaces(parts, at) and at and parts[at - 1].text.endswith(" "):
+                # Without a value, the next literal follows at once.
                 regex += f"(?:(?!{_literal(parts, at + 1)}){_PADDING})?+"
             regex += _word(part.kind, parts[at + 1 :])
             groups += [part.kind] if part.kind in ("level", "logger") else []
@@ -245,7 +242,7 @@ def _header(parts: Sequence[_Part], date: LogDate) -> tuple[str, tuple[str, ...]
 
 
 def _literal(parts: Sequence[_Part], at: int) -> str:
-    text = parts[at].written
+    text = parts[at].text
     last = " " if text.endswith(" ") and _takes_spaces(parts, at + 1) else ""
     text = text.rstrip(" ") if last else text
     return re.sub(" +", _SPACES, re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", text)) + last
@@ -256,25 +253,23 @@ def _takes_spaces(parts: Sequence[_Part], at: int) -> bool:
     if kind not in ("logger", "word"):
         return kind == "text"
     after = parts[at + 1]
-    return (
-        after.kind == "literal" and after.written.startswith(" ") and bool(after.written.strip(" "))
-    )
+    return after.kind == "literal" and after.text.startswith(" ") and bool(after.text.strip(" "))
 
 
 def _word(kind: str, following: Sequence[_Part]) -> str:
-    end = following[0].written[0] if following[0].kind == "literal" else ""
+    end = following[0].text[0] if following[0].kind == "literal" else ""
     later = _later_ends(following)
     if kind == "level":
-        is_last, taken = end.isupper(), "[A-Z]{1,20}"
+        is_last, regex = end.isupper(), "[A-Z]{1,20}"
     else:
-        is_last = (end in _OF_NAMES or not end.isascii()) and end not in later
-        taken = rf"[^ \n{''.join(map(re.escape, later if is_last else end.strip(' ')))}]{{0,300}}"
-    taken += "" if is_last else "+"
+        is_last = (end in _NAME_CHARS or not end.isascii()) and end not in later
+        regex = rf"[^ \n{''.join(map(re.escape, later if is_last else end.strip(' ')))}]{{0,300}}"
+    regex += "" if is_last else "+"
     if kind != "word":
-        taken = f"({taken})"
+        regex = f"({regex})"
     if end != " ":
-        taken += _PADDING
-    return f"(?>{taken}(?={re.escape(end)}))" if is_last else taken
+        regex += _PADDING
+    return f"(?>{regex}(?={re.escape(end)}))" if is_last else regex
 
 
 def _later_ends(following: Sequence[_Part]) -> str:

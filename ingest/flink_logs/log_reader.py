@@ -1,12 +1,11 @@
-"""Bytes of one log file → its records, in any envelope and layout.
+"""Turns the bytes of a log file into records, whatever their envelope and layout.
 
-Each line is read by itself. Its envelope names its stream: one for each container and output. A
-header of any known layout begins a record. A file in one layout without envelopes is not split line
-by line.
+Each line is read by itself. Its envelope names its stream: there is one for each container and
+output. A header of any known layout begins a record. For speed, a file in the declared layout
+without envelopes is not split line by line.
 
-A new envelope goes into ``envelopes`` (a JSON one into ``json_records``), a new layout into
-``layouts``; add its first characters to ``_FOREIGN`` there, and a way to write it to
-``tests/ingest/flink_logs/wrapped.py``.
+Add an envelope to ``envelopes`` (of JSON: to ``json_records``), and a layout to ``layouts``. Add its
+first characters to ``layouts._OTHER_LINES``, and a writer to ``tests/ingest/flink_logs/wrapped.py``.
 """
 
 import re
@@ -20,7 +19,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ingest.flink_logs.cursors import FileCursor
-from ingest.flink_logs.envelopes import Stripped, cloudwatch, cri, docker, prefixed
+from ingest.flink_logs.envelopes import Stripped, cloudwatch, cri, docker, match_prefixes
 from ingest.flink_logs.json_records import JsonRecord, is_routine
 from ingest.flink_logs.json_records import read as read_json
 from ingest.flink_logs.layouts import Layout, LineLayouts, uncoloured
@@ -37,7 +36,6 @@ from ingest.redaction.texts import redact
 
 MAX_DEPTH = 3
 MAX_KNOWN = 1024
-"""Prefixes that are accepted without a record behind them, since one was there before."""
 LONGEST_KEPT, MOST_KEPT = 300, 100
 BEFORE = -1
 
@@ -48,8 +46,8 @@ _WRAPPED_JSON = re.compile(
 
 
 class EnvelopeStripper:
-    """``known``: prefixes of records, each with the offset of its first line. ``at``: the offset of
-    the current line.
+    """``known``: prefixes that were before a record, each with the offset of its first line.
+    ``at``: the offset of the current line.
     """
 
     def __init__(self, lines: LineLayouts, zone: ZoneInfo) -> None:
@@ -62,7 +60,7 @@ class EnvelopeStripper:
         return _WRAPPED_JSON(block) is not None
 
     def stripped(self, line: bytes, within: tuple[str, ...] = ()) -> Stripped | None:
-        """``None`` without an envelope. None is nested in one of its kind."""
+        """``None`` without an envelope. ``within``: outer envelopes, whose kinds cannot repeat."""
         for outer in self._envelopes(line):
             if outer.envelope in within:
                 continue
@@ -87,15 +85,15 @@ class EnvelopeStripper:
                 return inner or outer
         return None
 
-    def known_before(self, offset: int) -> list[str]:
+    def prefixes_before(self, offset: int) -> list[str]:
         return [
             known for known, at in self.known.items() if at < offset and len(known) <= LONGEST_KEPT
         ][:MOST_KEPT]
 
     def _envelopes(self, line: bytes) -> Iterable[Stripped]:
         if line[:1] == b"{":
-            if (of_docker := docker(line)) is not None:
-                yield of_docker
+            if (docker_line := docker(line)) is not None:
+                yield docker_line
             elif _WRAPPED_JSON(line):
                 try:
                     record = read_json(line, self._zone)
@@ -106,7 +104,7 @@ class EnvelopeStripper:
         elif (known := cri(line) or cloudwatch(line)) is not None:
             yield known
         else:
-            yield from prefixed(line)
+            yield from match_prefixes(line)
 
     def _begins(self, line: bytes) -> bool:
         if self._lines.have_header(line):
@@ -123,7 +121,9 @@ StreamKey = tuple[str, str, str]
 
 @dataclass(slots=True)
 class LogStream:
-    """``canonical[i]`` of the splitter is the offset ``physical[i]`` of the file."""
+    """The splitter's offset ``canonical[i]`` is the offset ``physical[i]`` of the file. Lines
+    before ``floor`` were returned already. ``partial``: a line whose rest follows.
+    """
 
     key: StreamKey
     process: str
@@ -143,9 +143,9 @@ class LogStream:
         return self.physical[index] + offset - self.canonical[index] if index >= 0 else offset
 
     def begins(self) -> int | None:
-        of_record = self.place(self.splitter.resume_offset) if self.splitter.pending else None
+        record_at = self.place(self.splitter.resume_offset) if self.splitter.pending else None
         return min(
-            (at for at in (of_record, self.partial_at if self.partial else None) if at is not None),
+            (at for at in (record_at, self.partial_at if self.partial else None) if at is not None),
             default=None,
         )
 
@@ -164,9 +164,7 @@ _PLAIN: StreamKey = ("", "", "")
 
 
 class LogReader:
-    """``layout`` is tried first. ``begin``: how far the file has been read, as from
-    :meth:`resumption`.
-    """
+    """``layout`` is tried first. ``begin``: how far the file was read, see :meth:`resumption`."""
 
     def __init__(
         self,
@@ -232,7 +230,7 @@ class LogReader:
         }
         if begun and len(self._streams) > 1:
             cursor |= {"settled": self._carry_at, "streams": begun}
-        if prefixes := self._stripper.known_before(self.resume_offset):
+        if prefixes := self._stripper.prefixes_before(self.resume_offset):
             cursor["prefixes"] = prefixes
         return cursor
 
@@ -252,8 +250,8 @@ class LogReader:
 
     def _feed(self, data: bytes) -> None:
         if self._hole:
-            # Copy-and-truncate rotation leaves a hole where a writer goes on at its old position;
-            # editors of Windows begin a file with a byte order mark.
+            # After copy-and-truncate rotation, a writer goes on at its old position, after zeros.
+            # Editors of Windows begin a file with a byte order mark.
             size = len(data)
             data = data.lstrip(b"\0").removeprefix(BOM_UTF8)
             self._carry_at += size - len(data)
@@ -265,7 +263,7 @@ class LogReader:
             self._mid_line = not end
         cut = data.rfind(b"\n") + 1
         if cut:
-            # One copy of what may be megabytes, not two.
+            # Megabytes are copied once, not twice.
             block, self._carry = b"".join((self._carry, memoryview(data)[:cut])), data[cut:]
             at, self._carry_at = self._carry_at, self._carry_at + len(block)
             self._take(block, at)
@@ -367,7 +365,6 @@ class LogReader:
     def _lines_of(
         self, block: bytes, at: int, objects_are_bare: bool
     ) -> Iterable[tuple[bytes, int]]:
-        """With their offsets. A subclass may leave out lines that are counted but not kept."""
         lines = block[:-1].split(b"\n")
         return zip(lines, _places(lines, at), strict=True)
 
@@ -378,7 +375,7 @@ class LogReader:
         return content, here
 
     def _bare_json(self, at: int) -> LogStream | None:
-        """The stream of bare lines, if from ``at`` on each JSON object is one of its records."""
+        """The stream without envelope, if each JSON object from ``at`` on is a record of it."""
         stream = self._streams.get(_PLAIN)
         return (
             stream

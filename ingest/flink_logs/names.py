@@ -7,7 +7,7 @@ DATE = r"[.-][0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[-_.T][0-9]{1,6}){0,3}(?=\.[A-Za-z]+
 SUFFIXES: tuple[str, ...] = (COMPRESSION, ROTATION, DATE, ROTATION)
 
 _YARN = re.compile(r"/(container_(?:e[0-9]+_)?[0-9]+_[0-9]+_[0-9]+_[0-9]+)/[^/]+$")
-_PLACES = (
+_CONTAINER_PATHS = (
     # /var/log/pods/NAMESPACE_POD_UID/CONTAINER/0.log,
     # /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log
     re.compile(r"/pods/[^/_]+_([^/_]+)_[^/_]+/([^/]+)/[0-9]+\.log[^/]*$"),
@@ -22,12 +22,12 @@ _NUMBER = re.compile(r"[.-]([0-9]{1,4})(?=\.log)?(?:\.(?:gz|bz2|xz|zst))?$")
 
 
 def process_of(path: str) -> str:
-    """``…/jm.log.3.gz`` and ``jm.log-20261121`` are of the process ``jm.log``."""
+    """The process that writes a log: ``jm.log`` for ``…/jm.log.3.gz`` and ``jm.log-20261121``."""
     name = _unrotated(path)
-    for place in _PLACES:
-        match = place.search(path)
+    for pattern in _CONTAINER_PATHS:
+        match = pattern.search(path)
         if match:
-            return "/".join([*match.groups(), *([name] if place is _YARN else [])])
+            return "/".join([*match.groups(), *([name] if pattern is _YARN else [])])
     return name
 
 
@@ -56,7 +56,7 @@ def is_packed(path: str) -> bool:
 
 
 def age_order(path: str) -> tuple[str, int, str]:
-    """Files of one process come oldest first: ``.log.2``, ``.log.1``, ``.log``."""
+    """Sort key: a process's files, oldest first: ``.log.2``, ``.log.1``, ``.log``."""
     match = _NUMBER.search(path) if is_rotated(path) else None
     return (
         process_of(path),

@@ -1,15 +1,16 @@
 """The pattern table: every log line that becomes a typed event.
 
-An entry is tried on the first line of a message when that line begins with ``starts`` or, after
-those, holds ``contains``; the first whose ``regex`` matches decides. Rules for an expression:
+Entries are tried on the first line of a message: first those with whose ``starts`` the line begins,
+then those whose ``contains`` is in the line. The first entry whose ``regex`` matches decides. Rules
+for a regular expression:
 
 * the same meaning in every engine and alphabet: ``[0-9]`` and ``[^ ]`` instead of ``\\d`` and
   ``\\S``, ``[^\\n]`` instead of ``.``, no ``$``;
-* linear: names of jobs and tasks may hold anything, so at most one unbounded group before each
+* linear time: names of jobs and tasks may be any text, so at most one unbounded group before each
   literal;
-* ``{piece:field}`` is a group that feeds a field of the event; a field named twice takes whichever
-  group took part;
-* ``subtask_number`` is the 1-based ``i`` of ``(i/p)``; it becomes the 0-based ``subtask``.
+* ``{piece:field}`` is a group for a field of the event; if two groups have the same field, the one
+  that matches sets it;
+* ``subtask_number`` is the 1-based ``i`` of ``(i/p)``; the event has the 0-based ``subtask``.
 
 A new entry needs a line that it reads in ``tests/ingest/flink_logs/example_lines.py``.
 """
@@ -50,14 +51,14 @@ _LITERAL = re.compile(r"(?:(?:[^][\\^$.|?*+(){}]|\\[^A-Za-z0-9])(?![*+?{]))*")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """``line``: the expression, with named groups. Group *n* of ``regex`` feeds ``fields[n-1]``.
-    Exactly one of ``starts`` and ``contains`` is set: ``starts`` is what ``line`` literally begins
-    with, unless given.
+    """``line``: regular expression with named groups. Group *n* of ``regex`` is ``fields[n-1]``.
+    Exactly one of ``starts`` and ``contains`` is set; by default, ``starts`` is the literal text at
+    the beginning of ``line``.
 
-    ``reason``: a code that the line itself implies. ``below``: a field, and an expression for the
-    lines below the first, which must match; these lines are not kept. ``in_trace``: the same for
-    lines that are kept, where it need not match. ``tolerant`` is tried if no ``regex`` matches: ids
-    and locations may have any form.
+    ``reason``: a code that the line implies. ``below``: a field, and an expression that must match
+    in the lines below the first, which are not stored. ``in_trace``: a field, and an expression for
+    these lines, which need not match; they are stored. ``tolerant`` is tried if no ``regex``
+    matches: it allows any form of ids and locations.
     """
 
     kind: str
@@ -108,8 +109,8 @@ def _names(line: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TracePattern:
-    """An event that only the stack trace shows, where no :class:`Pattern` matches; the leftmost
-    ``piece`` decides.
+    """An event that only the stack trace shows, if no :class:`Pattern` matches the line. The
+    leftmost ``piece`` in the trace decides.
     """
 
     kind: str
@@ -121,7 +122,6 @@ class TracePattern:
 
 
 STORE_RETRIED = "store_retried"
-"""Nothing has failed yet."""
 
 
 _TASK_PATTERNS = (
@@ -139,7 +139,7 @@ _TASK_PATTERNS = (
         contains=" switched from state ",
     ),
     Pattern(
-        # If it was unaligned, barriers are still to come: Flink prints 0 for what is not known yet.
+        # Of an unaligned checkpoint, Flink prints 0 for the alignment, which is not known yet.
         "checkpoint_sync_done",
         "1.9+ DEBUG",
         rf"{TASK_ATTEMPT} - finished synchronous part of checkpoint {CHECKPOINT}\. Alignment "
@@ -182,8 +182,8 @@ _TASK_PATTERNS = (
         contains=" part of checkpoint ",
     ),
     Pattern(
-        # Its checkpoint is named by the directory only, that of a savepoint not at all; its job
-        # follows from the task.
+        # Only the directory names the checkpoint; a savepoint is not named. The job follows from
+        # the task.
         "backend_sync_done",
         "1.9+ DEBUG",
         rf"[A-Za-z ]{{1,80}} \({CHECKPOINT_LOCATION}, synchronous part\) in thread "
@@ -331,8 +331,8 @@ _CHECKPOINT_PATTERNS = (
         rf"Stopping checkpoint coordinator for job {JOB}",
     ),
     Pattern(
-        # All barriers arrived, or the first one of an unaligned checkpoint; at a source, its
-        # mailbox was free.
+        # All barriers have arrived, of an unaligned checkpoint the first one. In a source, the
+        # mailbox is free.
         "checkpoint_sync_started",
         "1.9+ DEBUG",
         rf"Starting checkpoint \(?{CHECKPOINT}\)? {CHECKPOINT_TYPE} on task {REST:task} "
@@ -389,7 +389,7 @@ _CHECKPOINT_PATTERNS = (
         r"No checkpoint found during restore",
     ),
     Pattern(
-        # It names no job. With --allowNonRestoredState the state of such an operator is dropped.
+        # The line names no job. --allowNonRestoredState drops the state of such an operator.
         "state_skipped",
         "1.9+",
         rf"Skipping savepoint state for operator {HEX:reason_text}",
@@ -491,7 +491,7 @@ _JOB_PATTERNS = (
         rf"{WORD:host}",
     ),
     Pattern(
-        # Its execution_id is that of the graph, with which the ids of its attempts begin.
+        # execution_id is here the id of the graph, with which ids of its attempts begin.
         "execution_graph_created",
         "1.16+",
         rf"Created execution graph {HEX:execution_id} for job {JOB}",
@@ -600,7 +600,7 @@ _JOB_PATTERNS = (
 
 _TASKMANAGER_PATTERNS = (
     Pattern(
-        # The producer did not have the partition yet, and the JobManager said that it will.
+        # The producer did not have the partition yet.
         "partition_state_request",
         "1.9+ DEBUG",
         rf"{TASK_ATTEMPT} \({EXECUTION}\): Retriggering partition request ",
@@ -617,7 +617,7 @@ _TASKMANAGER_PATTERNS = (
         rf"JobManager with id {WORKER} is no longer reachable",
     ),
     Pattern(
-        # TaskManagers log it until the JobManager answers: once or twice at each start is normal.
+        # TaskManagers log this until the JobManager answers. Twice at each start is normal.
         "registration_retried",
         "1.9+",
         rf"Could not resolve (?:Resource|Job)Manager address {WORD:path}, retrying in "
@@ -698,8 +698,8 @@ _TASKMANAGER_PATTERNS = (
         rf"Failed to fetch BLOB {JOB}/{WORD:path} from ",
     ),
     Pattern(
-        # Sinks with two-phase commit that are configured to warn. With a ratio of 0 they warn at
-        # each commit, at any age of the transaction.
+        # For sinks with two-phase commit that are configured to warn. With a ratio of 0, they warn
+        # at each commit, whatever the age of the transaction.
         "transaction_open",
         "1.9+",
         rf"Transaction {ANY} has been open for {MS:duration_ms} ms\. This is close to or even "
@@ -712,23 +712,23 @@ _TASKMANAGER_PATTERNS = (
         rf"the transaction timeout \({MS:timeout_ms}\)",
     ),
     Pattern(
-        # From the source of Kafka's connector: no Kafka was run. If it reuses ids, the warning may
-        # be false.
+        # From the source code of Kafka's connector, not seen in a run. If the connector reuses ids,
+        # the warning may be false.
         "transaction_lost",
         "Kafka connector of 1.14+",
         rf"Unable to commit (?:recovered )?transaction \({ANY}\) because its producer is already "
         rf"fenced\. This means {ANY} or recovery took longer than '{WORD}' \({MS:timeout_ms}ms\)",
     ),
     Pattern(
-        # From the source of Kafka's and Pulsar's sinks: the records of an aborted transaction are
-        # lost, and the sink goes on.
+        # From the source code of Kafka's and Pulsar's sinks: the records of an aborted transaction
+        # are lost, and the sink goes on.
         "transaction_lost",
         "Kafka and Pulsar connectors of 1.14+",
         rf"Unable to commit (?:recovered )?transaction \({ANY}\) because (?:it's|its|of a bug in) ",
         reason="TRANSACTION_ABORTED",
     ),
     Pattern(
-        # The producer cannot tell whether it was committed before or aborted by the broker.
+        # The producer cannot know whether the broker committed or aborted the transaction.
         "transaction_unconfirmed",
         "Kafka producer of 1.9+",
         rf"Encountered error {ANY:reason_text} while recovering transaction {ANY}\. Presumably",
@@ -755,12 +755,9 @@ _TASKMANAGER_PATTERNS = (
 )
 
 _JOB_OF_TRACE = ("job_id", rf"(?:for job|job with job id) ({HEX})(?: failed|\.)")
-"""Dispatcher.jobMasterFailed, SessionDispatcherLeaderProcess.recoverJob: the trace alone names the
-job.
-"""
 
 _PROCESS_PATTERNS = (
-    # Why a process or its part of a job ended: most of these lines name no job.
+    # Why a process, or its work for a job, ended. Most of these lines do not name a job.
     Pattern(
         "worker_terminated",
         "1.12+",
@@ -849,7 +846,7 @@ _PROCESS_PATTERNS = (
         rf"Failed to submit job (?:{JOB}\.|graph )",
     ),
     Pattern(
-        # Enumerators of files and of lake tables, which go on without new splits.
+        # The enumerator of files or of a lake table goes on without new splits.
         "enumeration_failed",
         "1.12+",
         r"Failed to enumerate files",
@@ -996,7 +993,7 @@ PATTERNS: tuple[Pattern, ...] = (
 STORE_KINDS = frozenset(
     {"store_throttled", "store_pool_exhausted", "store_refused", "store_timeout", STORE_RETRIED}
 )
-"""Their ``path`` is the place in an object store, if the text names a bucket."""
+"""Events whose ``path`` is the place in an object store, if the text names a bucket."""
 
 TRACE_PATTERNS: tuple[TracePattern, ...] = (
     TracePattern("tolerable_failures_exceeded", "Exceeded checkpoint tolerable failure threshold"),
@@ -1028,8 +1025,7 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
 )
 
 UNREAD = "unread_line"
-"""Lines that begin like entries of the table but match none, such as other wordings of a release.
-"""
+"""A line that begins like an entry but does not match: a release may have other wording."""
 
 KINDS: tuple[str, ...] = tuple(
     dict.fromkeys(
@@ -1041,18 +1037,15 @@ KINDS: tuple[str, ...] = tuple(
     )
 )
 
-NOT_LOOKED_FOR: tuple[str, ...] = (
+IGNORED_STARTS: tuple[str, ...] = (
     "Application ",
     "Checkpoint storage is set to ",
     "Encountered status code ",
 )
-"""Lines that hold a piece of an entry but are known to be something else."""
 
 READ_CHARS = 8192
-"""Of a line: bounds the cost of hostile ones."""
 
 KEPT_LEVELS: tuple[str, ...] = ("WARN", "ERROR", "FATAL")
-"""Kept whether or not an entry reads them."""
 
 
 def starts() -> tuple[str, ...]:
@@ -1060,6 +1053,7 @@ def starts() -> tuple[str, ...]:
 
 
 def contained() -> tuple[str, ...]:
+    """Each ``contains``, except those with another one inside."""
     pieces = list(dict.fromkeys(pattern.contains for pattern in PATTERNS if pattern.contains))
     return tuple(
         piece for piece in pieces if not any(other != piece and other in piece for other in pieces)

@@ -13,12 +13,12 @@ from ingest.sources import LogSource
 
 MAX_FILES_PROBED = 20
 ZONE_TOLERANCE = timedelta(minutes=20)
-"""A busy log's last line is about now."""
+"""Difference of clocks, and age of the last line of a busy log."""
 
 
 def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     logs = run.cluster.logs
-    if not run.cluster.log_store or len(logs.globs) > 1:  # that one has the lines of the store
+    if not run.cluster.log_store or len(logs.globs) > 1:  # one glob is for the lines of the store
         probe_notes = probe_logs(logs, run.shard.at())
         notes.sees += probe_notes.sees
         notes.misses += probe_notes.misses
@@ -82,7 +82,9 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
 
 
 def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
-    """In the future, or off by whole half hours up to a day: clocks are not that wrong, zones are."""
+    """Whether ``newest`` is in the future or, to a minute, whole half hours ago, up to a day. Then
+    probably the zone is wrong, not the clock.
+    """
     off = newest - now
     if off > ZONE_TOLERANCE:
         return True

@@ -15,7 +15,6 @@ LEAST_LOG_BYTES = 4 * 1024 * 1024
 SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
 
 LOG_ENDPOINT_TIMEOUT_S = 45.0
-"""Of one cluster: the longest that others wait."""
 
 NO_ENDPOINT_AGAIN_AFTER_S = 900
 
@@ -24,17 +23,17 @@ def read_files(run: ClusterRun) -> SourceRead:
     logs, at = run.cluster.logs, run.shard.at()
     share_bytes = max(LEAST_LOG_BYTES, SHARD_LOG_BYTES // len(run.shard.runs))
     bounded = replace(logs, max_bytes_per_cycle=min(logs.max_bytes_per_cycle, share_bytes))
-    source_read = tail.read_new(bounded, run.cluster.name, run.part("logs"), at)
+    source_read = tail.read_new(bounded, run.cluster.name, run.cursor_of("logs"), at)
     skips = (Observed(run.cluster.name, at, "log", source_read.skips),) if source_read.skips else ()
     return SourceRead((*source_read.observed, *skips), source_read.cursor)
 
 
 async def read_endpoint(run: ClusterRun) -> SourceRead | None:
-    cursor, now = run.part(endpoint.SOURCE), run.shard.at()
+    cursor, now = run.cursor_of(endpoint.SOURCE), run.shard.at()
     if not endpoint.is_due(cursor, now):
         return None
     transfer = run.shard.shared(_transfers)[run.cluster.name]
-    again = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
+    later_cursor = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
     async with run.client(run.cluster.url) as client:
         try:
             listing = await client.get("/jobmanager/logs")
@@ -52,7 +51,7 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
             skip = Skip("/jobmanager/logs", error.reason, str(error))
             return SourceRead(
                 (),
-                again if isinstance(error, BadAnswer) else cursor,
+                later_cursor if isinstance(error, BadAnswer) else cursor,
                 (skip,) if error.reason != "not_found" else (),
             )
         except TimeoutError:
@@ -60,11 +59,12 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
                 f"Its log files were not delivered within {LOG_ENDPOINT_TIMEOUT_S:g} s; "
                 "reading continues from the last position."
             )
-            return SourceRead((), again, (Skip("/jobmanager/logs", "timeout", detail),))
+            return SourceRead((), later_cursor, (Skip("/jobmanager/logs", "timeout", detail),))
 
 
 def _transfers(shard: Shard) -> dict[str, Transfer]:
-    waiting = sorted(shard.runs, key=lambda run: run.part(endpoint.SOURCE).get("due_at", 0))
+    """Cluster → budget. Clusters that have waited longer share one half, the others the rest."""
+    waiting = sorted(shard.runs, key=lambda run: run.cursor_of(endpoint.SOURCE).get("due_at", 0))
     halves = [Transfer(SHARD_ENDPOINT_BYTES // 2), Transfer(SHARD_ENDPOINT_BYTES // 2)]
     return {
         run.cluster.name: halves[2 * place // len(waiting)] for place, run in enumerate(waiting)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FailureReason:
-    """``preflight``: refused before any task was triggered. ``counts``: uses up a tolerable failure
-    (Flink 2.3).
+    """A reason of ``CheckpointException``. ``preflight``: the checkpoint was refused before a task
+    was triggered. ``counts``: it counts as a tolerable failure (Flink 2.3).
     """
 
     code: str
@@ -25,7 +25,7 @@ _PREFLIGHT = (
     ("EXCEPTION", "An Exception occurred while triggering the checkpoint."),
     ("BLOCKING_OUTPUT_EXIST", "Blocking output edge exists in running tasks."),
 )
-_LATER = (
+_AFTER_TRIGGER = (
     ("CHECKPOINT_ASYNC_EXCEPTION", "Asynchronous task checkpoint failed."),
     (
         "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
@@ -74,7 +74,7 @@ _COUNTED = frozenset(
 )
 REASONS: tuple[FailureReason, ...] = tuple(
     FailureReason(code, text, is_preflight, code in _COUNTED)
-    for is_preflight, sentences in ((True, _PREFLIGHT), (False, _LATER))
+    for is_preflight, sentences in ((True, _PREFLIGHT), (False, _AFTER_TRIGGER))
     for code, text in sentences
 )
 PREFLIGHT: frozenset[str] = frozenset(code for code, _ in _PREFLIGHT)
@@ -111,7 +111,7 @@ FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
     ("RPC_TIMEOUT", "AskTimeoutException"),
     ("RPC_TIMEOUT", "This is usually caused by: 1) "),
 )
-"""Code and the piece of a stack trace that shows it; the leftmost decides."""
+"""Codes, and the piece of a stack trace that shows each. The leftmost piece decides."""
 
 
 def any_of(pieces: Iterable[str]) -> str:

@@ -1,9 +1,9 @@
-"""Lines of one process → records, each with its stack trace, in bounded memory.
+"""Turns lines of one process into records, each with its stack trace, in bounded memory.
 
-The text of a record is its bytes up to the next header without trailing line ends, cut at 256 KiB;
-``record_hash`` is the start of the SHA-256 of these. In the message, what is not UTF-8 and NULs
-become U+FFFD and CRLF becomes LF. ``ordinal`` counts records of equal time and hash within one
-file.
+The text of a record is its bytes up to the next header, without trailing line ends, cut at 256 KiB.
+``record_hash`` is the start of the SHA-256 of this text. In the message, NULs and bytes that are not
+UTF-8 become U+FFFD, and CRLF becomes LF. ``ordinal`` counts records of equal time and hash within
+one file.
 """
 
 import re
@@ -24,8 +24,8 @@ MAX_RECENT = 32
 
 Keep = Literal["events", "all"]
 RecordCount = tuple[int, str, int]
-"""Epoch ms, hash and count of a record already returned."""
 RawRecord = tuple[datetime, str, str, str, str, int, int]
+"""Time, level, logger, message, hash, ordinal, offset."""
 
 _SURE_BYTES = min(map(len, starts()))
 _BY_OPENING_OF_TEXT = {
@@ -65,7 +65,9 @@ class RecordCounts:
         return [0] * len(digests)
 
     def recent(self) -> list[RecordCount]:
-        """For the next reading of this file: equal records are close together."""
+        """Counts for the next reading of this file. Equal records are close together, so those
+        near the end are enough.
+        """
         within = timedelta(milliseconds=RECENT_WITHIN_MS)
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH)
         last = self._last or newest
@@ -86,9 +88,9 @@ class RecordCounts:
 class RecordSplitter:
     """Takes the lines of one process, in one layout and in order.
 
-    ``keep`` is ``all`` or ``events``: what the pattern table may read, and everything from WARN up.
-    ``headers`` counts records that began, ``cut`` has the offsets of those that were too long.
-    Offsets count the bytes that were given.
+    ``keep`` is ``all`` or ``events``: records that the pattern table may read, and all from WARN
+    up. ``headers``: number of records that began. ``cut``: offsets of records that were too long.
+    Offsets are those in all lines that :meth:`take` got.
     """
 
     def __init__(
@@ -156,7 +158,6 @@ class RecordSplitter:
     def whole(
         self, instant: datetime, level: str, logger: str, message: str, record: bytes, offset: int
     ) -> RawRecord | None:
-        """A record that is already parsed; None if it is not kept."""
         self.headers += 1
         if not (self._keep_all or level in KEPT_LEVELS or _text_may_be_read(message)):
             return None

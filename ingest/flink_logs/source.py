@@ -7,7 +7,7 @@ SOURCES = (
         "logs",
         Turn.LOGS,
         "ingest.flink_logs.reading:read_files",
-        wanted=lambda run: run.cluster.logs.globs,
+        applies=lambda run: run.cluster.logs.globs,
         settings=(Setting("log_globs", "places", "--logs"),),
         suffices=True,
         subject=message("The log storage"),
@@ -19,7 +19,7 @@ SOURCES = (
         "log_endpoint",
         Turn.LAST,
         "ingest.flink_logs.reading:read_endpoint",
-        wanted=lambda run: run.answers and not run.cluster.logs.globs,
+        applies=lambda run: run.answers and not run.cluster.logs.globs,
         tables=(LogRecord,),
     ),
 )

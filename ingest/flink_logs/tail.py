@@ -30,9 +30,6 @@ def read_new(
     *,
     final: bool = False,
 ) -> SourceRead:
-    """``final``: nobody writes to the files any more. Raises :class:`Refused` for a layout or time
-    zone that makes no sense.
-    """
     layout = layout_of(log_source.layout)
     cycle = _Cycle(
         TailCursor.from_json(cursor),
@@ -56,30 +53,30 @@ class _Cycle:
     records: list[LogRecord] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     behind: bool = False
-    _known: dict[str, list[FileCursor]] = field(default_factory=dict)
+    _by_process: dict[str, list[FileCursor]] = field(default_factory=dict)
 
     def run(self, files: Sequence[LogFile], budget_bytes: int) -> None:
         self.cursor.cycle += 1
-        self._known = self.cursor.by_process()
+        self._by_process = self.cursor.by_process()
         due = [file for file in files if self._is_due(file)]
         # Files that have waited longest come first, then the oldest file of each process.
-        due.sort(key=lambda file: (self._serve(file), age_order(file.path)))
+        due.sort(key=lambda file: (self._served_cycle(file), age_order(file.path)))
         share = max(LEAST_SHARE_BYTES, budget_bytes // max(len(due), 1))
         updates: dict[str, FileCursor] = {}
         for file in due:
             if budget_bytes <= 0 or len(self.records) >= MAX_RECORDS_PER_CYCLE:
                 self.behind = True
                 break
-            read, updated = self._read(file, min(share, budget_bytes))
-            budget_bytes -= read
+            read_bytes, updated = self._read(file, min(share, budget_bytes))
+            budget_bytes -= read_bytes
             if updated:
                 updates[file.path] = updated
                 self.behind |= updated.more
-        # Only now: until here a renamed file must be found under its old name.
-        self.cursor.leave([file.path for file in files])
+        # Last, since a renamed file must be found by its old name until here.
+        self.cursor.forget_missing([file.path for file in files])
         self.cursor.files.update(updates)
 
-    def _serve(self, file: LogFile) -> int:
+    def _served_cycle(self, file: LogFile) -> int:
         known = self.cursor.files.get(file.path)
         return known.served_cycle if known else 0
 
@@ -101,15 +98,15 @@ class _Cycle:
         try:
             with file.open() as stream:
                 head = stream.read(HEAD_BYTES)
-                known = self.cursor.recognise(file.path, head, file.size, self._known)
+                known = self.cursor.recognise(file.path, head, file.size, self._by_process)
                 return self._read_on(file, stream, head, known, limit_bytes)
         except FileNotFoundError:
             return 0, None
         except UNREADABLE as error:
-            before = self.cursor.files.get(file.path)
-            if before is None or (before.size, before.changed) != (file.size, file.changed):
+            previous = self.cursor.files.get(file.path)
+            if previous is None or (previous.size, previous.changed) != (file.size, file.changed):
                 self.skips.append(unreadable(file.path, error))
-            failed = before or FileCursor(file.path)
+            failed = previous or FileCursor(file.path)
             failed.size, failed.changed, failed.more = file.size, file.changed, False
             return 0, failed
 
@@ -136,13 +133,13 @@ class _Cycle:
         no_records = not headers and position >= (1 if self.final else NO_HEADER_AFTER_BYTES)
         if no_records and not known.reported:
             self.skips.append(no_header(file.path))
-        hollow = not head.strip(b"\0")
+        is_hollow = not head.strip(b"\0")
         return position - known.offset, FileCursor(
             path=file.path,
             size=file.size,
             changed=file.changed,
-            head="" if hollow else fingerprint(head),
-            head_bytes=0 if hollow else len(head),
+            head="" if is_hollow else fingerprint(head),
+            head_bytes=0 if is_hollow else len(head),
             read_to=read_to,
             more=not ended,
             quiet_cycles=known.quiet_cycles,

@@ -1,6 +1,4 @@
 class Piece(str):
-    """In an f-string ``{piece:field}`` is the group that feeds a field."""
-
     __slots__ = ()
 
     def __format__(self, field: str) -> str:
@@ -10,10 +8,9 @@ class Piece(str):
 HEX_BARE = "[0-9a-f]"
 HEX = Piece(f"{HEX_BARE}{{32}}")
 INT = Piece("[0-9]{1,15}")
-"""Below 2^53: no sum of them may leave 64 bits."""
 MS = Piece("[0-9]{1,12}")
 SIGNED_MS = Piece("-?[0-9]{1,12}")
-"""30 years at most, so that an instant stays one when it is added."""
+"""30 years at most, so that it can be added to any instant."""
 SIGNED = Piece("-?[0-9]{1,15}")
 STATE = Piece("[A-Z_]+")
 ANY = Piece(r"[^\n]*?")
@@ -32,7 +29,7 @@ TASK_ATTEMPT = rf"{TASK} \({SUBTASK}\)(?:#{ATTEMPT})?"
 CONTAINER = r"(?P<container>[^ (\n]+)"
 HOST = r"(?P<host>[^:)\n]+)"
 WORKER = rf"{CONTAINER}(?:\({HOST}(?::[^)\n]*)?\))?"
-"""YARN's resource ids have a node behind them: ``container_1(node-4:8041)``."""
+"""YARN's resource ids are followed by a node: ``container_1(node-4:8041)``."""
 LOCATION_OR_NONE = (
     rf"(?:{WORD:container} @ {WORD:host} \(dataPort=-?[0-9]+\)|\[?unassigned "
     rf"resource\]?|\(unassigned\)|Unknown location)"
@@ -46,9 +43,8 @@ _LOCATION = (
     rf"|subtaskKey=[^{{}}\n]*? checkpointId={CHECKPOINT}|[^{{}}\n]*)\}}|[^(){{}}\n]*)"
 )
 CHECKPOINT_LOCATION = _LOCATION % ""
-"""The directory of a checkpoint in files, or an id (file merging, 1.20+), or neither."""
+"""A location of checkpoint files: has a directory, or an id (file merging, 1.20+), or neither."""
 JOB_LOCATION = _LOCATION % f"(?:/{JOB})?"
-"""The same, with the job of the directory."""
 
 _END = "(?![0-9A-Za-z_-])"
 _ID = r"[^ ()'\n]{1,300}?"
@@ -61,4 +57,4 @@ ANY_FORM: tuple[tuple[str, str], ...] = (
     (LOCATION_OR_NONE, rf"(?:{LOCATION_OR_NONE}|{ANY})"),
     (f" {HEX_BARE}{{32}}(?:", f" {_ID}(?:"),
 )
-"""Pieces, and their replacement if ids and locations may have any form."""
+"""Pieces of regular expressions → replacements that allow any form of ids and locations."""

@@ -11,7 +11,9 @@ _TOKENS = {"bearer": "Bearer", "api_key": "ApiKey"}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``base`` is ``scheme://host[:port][/prefix]`` without user and query; safe to show."""
+    """``base`` is ``scheme://host[:port][/prefix]``, without user and query: safe to show.
+    ``origin`` is ``base`` without the prefix.
+    """
 
     base: str
     origin: str
@@ -25,7 +27,6 @@ class Address:
 
 
 def parse_address(url: str, auth: Auth | None) -> Address:
-    """Raises ``Refused`` for anything but a plain http(s) URL."""
     parts = urlsplit(url.strip())
     try:
         port = parts.port
@@ -45,18 +46,19 @@ def parse_address(url: str, auth: Auth | None) -> Address:
 
 
 def _sign_in(auth: Auth | None) -> tuple[str, tuple[str, ...]]:
-    """The Authorization header, and every form of the secret that an answer could contain."""
     if auth is None or auth.scheme == "kerberos":
         return "", ()
-    if word := _TOKENS.get(auth.scheme):
-        return _one_line(f"{word} {auth.secret}"), (auth.secret,) if auth.secret else ()
+    if token_type := _TOKENS.get(auth.scheme):
+        return _require_one_line(f"{token_type} {auth.secret}"), (
+            auth.secret,
+        ) if auth.secret else ()
     pair = base64.b64encode(f"{auth.user}:{auth.secret}".encode()).decode()
     return f"Basic {pair}", tuple(
         text for text in (pair, auth.secret, quote(auth.secret, safe="")) if text
     )
 
 
-def _one_line(header: str) -> str:
+def _require_one_line(header: str) -> str:
     if any(character in header for character in "\r\n\0"):
         raise Refused("A cluster's token must be one line without control characters.")
     return header

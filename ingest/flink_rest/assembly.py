@@ -1,4 +1,4 @@
-"""Answers → records. A bad part becomes a Skip while the rest goes on."""
+"""Turns answers into records. A bad part of an answer becomes a Skip; other parts are used."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -21,7 +21,7 @@ from ingest.flink_rest.payloads import (
     taskmanagers,
     vertices,
 )
-from ingest.json_members import listed, member
+from ingest.json_members import as_list, member
 from ingest.records import (
     Checkpoint,
     Job,
@@ -56,8 +56,8 @@ class ParseResults:
         body: Any = _WHOLE,
         place: str = "",
     ) -> _Parsed | None:
-        """Records of the answer, by default of all of it; ``None`` without an answer, or if it
-        cannot be read, which is noted as a skip.
+        """What ``parser`` returns for the answer's body, or for ``body``. ``None`` without an
+        answer, or if parsing fails, which adds a skip. ``place``: path of ``body`` in the answer.
         """
         if answer is None:
             return None
@@ -116,8 +116,8 @@ class ParseResults:
         return tuple(Observed(cluster, at, source, tuple(by_time[at])) for at in sorted(by_time))
 
 
-_PLACE = ("attempt", "host", "taskmanager_id")
-_ENTERED = ("scheduled_at", "deploying_at", "initializing_at", "running_at")
+_LOCATION = ("attempt", "host", "taskmanager_id")
+_STATE_TIMES = ("scheduled_at", "deploying_at", "initializing_at", "running_at")
 
 
 def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
@@ -126,33 +126,32 @@ def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
-    """When each subtask was started, once all requested subtasks run or have run."""
     if reading.starts_known:
         return
     starts = {
-        vertex_id: results.parse(vertices.started, answer) or {}
+        vertex_id: results.parse(vertices.start_times, answer) or {}
         for vertex_id, answer in reading.vertices.items()
     }
     if not all(starts.values()) or any(
-        start.running_at is None for of_vertex in starts.values() for start in of_vertex.values()
+        start.running_at is None for by_subtask in starts.values() for start in by_subtask.values()
     ):
         return
-    for vertex_id, of_vertex in starts.items():
-        answer, length = reading.vertices[vertex_id], max(of_vertex) + 1
+    for vertex_id, by_subtask in starts.items():
+        answer, length = reading.vertices[vertex_id], max(by_subtask) + 1
         placements = results.parse(vertices.placements, answer) or {}
         row = VertexStart(
             reading.job_id,
             vertex_id,
             answer.at,
-            **_columns(placements, _PLACE, length),
-            **_columns(of_vertex, _ENTERED, length),
+            **_columns(placements, _LOCATION, length),
+            **_columns(by_subtask, _STATE_TIMES, length),
         )
         results.add(answer, row)
 
 
 def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
     for vertex_id, answers in reading.gauges.items():
-        gauges_by_name = gauges.joined(
+        gauges_by_name = gauges.combine(
             [results.parse(gauges.gauges, answer) or {} for answer in answers]
         )
         if gauges_by_name:
@@ -163,10 +162,10 @@ def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def attempts_checksum(reading: JobAnswers) -> int | None:
-    """Of the attempts that run or finished; None while some do neither."""
+    """Changes if a subtask starts again. None unless all subtasks run or have finished."""
     attempts = []
     for vertex_id, answer in reading.vertices.items():
-        for entry in listed(member(answer.body, "subtasks")):
+        for entry in as_list(member(answer.body, "subtasks")):
             if member(entry, "status") not in ("RUNNING", "FINISHED"):
                 return None
             attempts.append((vertex_id, entry.get("attempt")))
@@ -174,20 +173,20 @@ def attempts_checksum(reading: JobAnswers) -> int | None:
 
 
 def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> None:
-    placed_answer = reading.vertices.get(vertex_id)
+    vertex_answer = reading.vertices.get(vertex_id)
     ratio_answer = reading.backpressure.get(vertex_id)
     measured = _measure(reading.metrics.get(vertex_id, ()), results)
-    placements = results.parse(vertices.placements, placed_answer) or {}
+    placements = results.parse(vertices.placements, vertex_answer) or {}
     ratios = results.parse(vertices.backpressured_ratios, ratio_answer) or {}
-    counted = results.parse(vertices.counted, placed_answer) or {}
-    declared = results.parse(vertices.parallelism, placed_answer)
-    reported = (*measured, *placements, *ratios, *counted)
+    counters = results.parse(vertices.record_counts, vertex_answer) or {}
+    declared = results.parse(vertices.parallelism, vertex_answer)
+    reported = (*measured, *placements, *ratios, *counters)
     length = max([declared or 0, *(index + 1 for index in reported)])
     if not 0 < length <= vertices.MAX_PARALLELISM:
         return
     answer = next(
         answer
-        for answer in (*reading.metrics.get(vertex_id, ()), ratio_answer, placed_answer)
+        for answer in (*reading.metrics.get(vertex_id, ()), ratio_answer, vertex_answer)
         if answer
     )
     results.add(
@@ -198,9 +197,9 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
             ts=answer.at,
             parallelism=declared or length,
             backpressured_ratio=by_index(ratios, length),
-            counted_at=placed_answer.at if placed_answer and counted else None,
-            **_columns(counted, ("records_in", "records_out"), length),
-            **_columns(placements, (*_PLACE, "task_state"), length),
+            counted_at=vertex_answer.at if vertex_answer and counters else None,
+            **_columns(counters, ("records_in", "records_out"), length),
+            **_columns(placements, (*_LOCATION, "task_state"), length),
             **{
                 column: by_index(
                     {index: entry.get(column) for index, entry in measured.items()}, length
@@ -275,7 +274,7 @@ def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
     if reading.checkpoints:
         for row in listed_rows:
             if isinstance(row, Checkpoint):
-                # Where an id repeats, the newest trigger time comes first.
+                # If an id repeats, the newest trigger time comes first.
                 trigger_times.setdefault(row.checkpoint_id, row.trigger_time)
                 if (row.checkpoint_id, row.trigger_time, row.status) in detailed:
                     continue
@@ -378,29 +377,33 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    answered = results.parse(jobs.job_state, reading.job)
-    listed = results.parse(jobs.job_state, reading.overview)
+    detail = results.parse(jobs.job_state, reading.job)
+    overview = results.parse(jobs.job_state, reading.overview)
     if (
         reading.overview
-        and listed
+        and overview
         and (
-            answered is None
-            or (listed.state in jobs.TERMINAL and answered.state not in jobs.TERMINAL)
+            detail is None
+            or (overview.state in jobs.TERMINAL and detail.state not in jobs.TERMINAL)
         )
     ):
-        return (reading.job if answered else None) or reading.overview, listed
-    return (reading.job, answered) if reading.job and answered else None
+        return (reading.job if detail else None) or reading.overview, overview
+    return (reading.job, detail) if reading.job and detail else None
 
 
 def plan_answer(reading: JobAnswers) -> Answer | None:
-    """``/jobs/:id`` mostly holds the plan, too."""
+    """``/jobs/:id`` if it holds the plan, as it mostly does, else ``/jobs/:id/plan``."""
     return reading.job if reading.job and plan.is_in(reading.job.body) else reading.plan
 
 
 def _configuration(reading: JobAnswers, results: ParseResults) -> tuple[Setting, ...] | None:
-    of_cluster = results.parse(config.cluster_settings, reading.jobmanager_config)
-    of_job = results.parse(config.job_settings, reading.config)
-    return None if of_cluster is None and of_job is None else (of_cluster or ()) + (of_job or ())
+    cluster_settings = results.parse(config.cluster_settings, reading.jobmanager_config)
+    job_settings = results.parse(config.job_settings, reading.config)
+    return (
+        None
+        if cluster_settings is None and job_settings is None
+        else (cluster_settings or ()) + (job_settings or ())
+    )
 
 
 def _checkpointing(reading: JobAnswers, results: ParseResults) -> dict[str, Any]:
@@ -435,21 +438,20 @@ def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observe
 
 
 def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple[Observed, ...]:
-    """TaskManager samples: of the detail answer, else of the list entry."""
     results = ParseResults()
     for taskmanager_id, answer in reading.taskmanager_details.items():
         values: dict[str, Any] = {}
         for metrics_answer in reading.taskmanager_metrics.get(taskmanager_id, ()):
             values.update(results.parse(metrics.values, metrics_answer) or {})
         results.add(answer, results.parse(taskmanagers.taskmanager, answer, answer.at, values))
-    if listed := reading.taskmanagers:
+    if listing := reading.taskmanagers:
         entries = [
             (place, entry)
-            for place, entry in results.parse(taskmanagers.entries, listed) or ()
+            for place, entry in results.parse(taskmanagers.entries, listing) or ()
             if str(member(entry, "id")) not in reading.taskmanager_details
         ]
         for row in results.parse_entries(
-            taskmanagers.taskmanager, entries, listed, listed.at, None
+            taskmanagers.taskmanager, entries, listing, listing.at, None
         ):
-            results.add(listed, row)
+            results.add(listing, row)
     return results.observed(cluster, source)

@@ -9,7 +9,6 @@ from ingest.json_members import member
 from ingest.records import Checkpoint
 
 LONG_RUNNING_S = 10
-"""Details of an unfinished checkpoint are requested from this age on."""
 
 MIN_SIBLINGS = 5
 SLOW_AGAINST_MEDIAN = 2
@@ -17,14 +16,14 @@ NEVER_SLOW_BELOW_MS = 5_000
 
 
 def key_of(checkpoint: Checkpoint) -> tuple[int, int]:
-    """Identity within a job (id, trigger ms): ids repeat where a fixed job id restarts."""
+    """(id, trigger ms). Ids repeat if a job with a fixed id restarts."""
     return checkpoint.checkpoint_id, round(checkpoint.trigger_time.timestamp() * 1000)
 
 
 def is_of_another_job(
     details: Any, listed: Collection[tuple[int, int]], checkpoint_id: int
 ) -> bool:
-    """Whether the details have a trigger time that is not listed for that id."""
+    """Whether ``listed`` has ``checkpoint_id`` only with trigger times other than the details'."""
     triggered_ms = member(details, "trigger_timestamp")
     times = {at_ms for number, at_ms in listed if number == checkpoint_id}
     return isinstance(triggered_ms, int) and bool(times) and triggered_ms not in times
@@ -36,7 +35,9 @@ def is_final(checkpoint: Checkpoint) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSelection:
-    """``lean``: the fleet is large, so only a sample of completed checkpoints gets details."""
+    """Selects what to request of the ``listed`` checkpoints. ``lean``: the cluster is large, so
+    only a sample of completed checkpoints gets details.
+    """
 
     listed: Sequence[Checkpoint]
     cursor: JobCursor
@@ -47,12 +48,12 @@ class CheckpointSelection:
         known = self.cursor.checkpoints.get(key_of(checkpoint), 0) & ~DETAILED
         return not is_final(checkpoint) or known != _flags(checkpoint)
 
-    def for_details(self, now_s: float) -> list[Checkpoint]:
-        wanted = [
-            checkpoint for checkpoint in self.listed if self._wants_details(checkpoint, now_s)
+    def to_detail(self, now_s: float) -> list[Checkpoint]:
+        selected = [
+            checkpoint for checkpoint in self.listed if self._needs_details(checkpoint, now_s)
         ]
         return sorted(
-            wanted,
+            selected,
             key=lambda checkpoint: (
                 checkpoint.status != "FAILED",
                 is_final(checkpoint),
@@ -60,7 +61,7 @@ class CheckpointSelection:
             ),
         )
 
-    def wants_subtasks(self, checkpoint: Checkpoint) -> bool:
+    def needs_subtasks(self, checkpoint: Checkpoint) -> bool:
         if checkpoint.status != "COMPLETED" or checkpoint.is_savepoint or self._is_slow(checkpoint):
             return True
         if (checkpoint.subtasks or 0) <= self.limits.small_job_subtasks and not self.lean:
@@ -77,24 +78,24 @@ class CheckpointSelection:
             for checkpoint in final
         }
 
-    def _wants_details(self, checkpoint: Checkpoint, now_s: float) -> bool:
+    def _needs_details(self, checkpoint: Checkpoint, now_s: float) -> bool:
         if not is_final(checkpoint):
             return now_s - checkpoint.trigger_time.timestamp() >= LONG_RUNNING_S
         known = self.cursor.checkpoints.get(key_of(checkpoint), 0) & DETAILED
-        return not known and (not self.lean or self.wants_subtasks(checkpoint))
+        return not known and (not self.lean or self.needs_subtasks(checkpoint))
 
     def _is_slow(self, checkpoint: Checkpoint) -> bool:
         end_to_end_ms = checkpoint.end_to_end_ms or 0
         if end_to_end_ms >= self.limits.slow_ms:
             return True
-        usual = [
+        durations_ms = [
             other.end_to_end_ms or 0
             for other in self.listed
             if other.status == "COMPLETED" and not other.is_savepoint
         ]
-        if len(usual) < MIN_SIBLINGS or end_to_end_ms < NEVER_SLOW_BELOW_MS:
+        if len(durations_ms) < MIN_SIBLINGS or end_to_end_ms < NEVER_SLOW_BELOW_MS:
             return False
-        return end_to_end_ms >= SLOW_AGAINST_MEDIAN * statistics.median(usual)
+        return end_to_end_ms >= SLOW_AGAINST_MEDIAN * statistics.median(durations_ms)
 
 
 def _flags(checkpoint: Checkpoint) -> int:

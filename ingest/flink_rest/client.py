@@ -1,7 +1,8 @@
 """Requests to one JobManager or History Server: bounded in number, time and size.
 
-Only GET, only the registered address: no proxy of the environment, no redirect to elsewhere. No
-message, log line or ``repr`` carries a secret, not even one that the server sends back.
+Requests are GET and go only to the registered address: not through a proxy of the environment, not
+along a redirect to another address. No message, log line or ``repr`` contains a secret, not even
+one that the server sends back.
 """
 
 import asyncio
@@ -42,6 +43,8 @@ SAME_PATH_PAUSE_S = 3.0
 
 
 class Gate:
+    """Bounds concurrent requests, and the pause between requests of the same path."""
+
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self.same_path_pause_s = same_path_pause_s
         self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
@@ -50,7 +53,7 @@ class Gate:
 
     @contextlib.asynccontextmanager
     async def turn(self, path: str) -> AsyncIterator[None]:
-        # - waits for the time to pass; another waiter may have gone first
+        # Wait again if another task has requested the path meanwhile.
         while (wait_s := self._wait_s(path)) > 0:  # noqa: ASYNC110
             await asyncio.sleep(wait_s)
         self._last_request[path] = time.monotonic()
@@ -74,8 +77,6 @@ class Gate:
 
 
 class Gates:
-    """One for each scheme, host and port."""
-
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self._pause_s = same_path_pause_s
         self._gates: dict[str, Gate] = {}
@@ -85,7 +86,6 @@ class Gates:
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """Raises ``Refused`` naming the file that cannot be used."""
     try:
         context = ssl.create_default_context(cafile=tls.ca_file or None)
     except (OSError, ssl.SSLError) as error:
@@ -119,10 +119,9 @@ GZIP_OR_ZLIB = 47
 async def read_body(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> bytes:
-    """All bytes, unpacked. Raises ``BadAnswer``."""
     pieces: list[bytes] = []
     size = 0
-    async for piece in unpacked(chunks, encoding, limit_bytes, path):
+    async for piece in unpack(chunks, encoding, limit_bytes, path):
         size += len(piece)
         if size > limit_bytes:
             raise too_large(path, limit_bytes)
@@ -130,34 +129,34 @@ async def read_body(
     return b"".join(pieces)
 
 
-async def beginning(
+async def read_beginning(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> bytes:
     body = b""
     with contextlib.suppress(BadAnswer):
-        async for piece in unpacked(chunks, encoding, limit_bytes, path):
+        async for piece in unpack(chunks, encoding, limit_bytes, path):
             body += piece
             if len(body) >= limit_bytes:
                 break
     return body[:limit_bytes]
 
 
-async def unpacked(
+async def unpack(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> AsyncIterable[bytes]:
-    """The chunks, unpacked where they are gzip or deflate: ``limit_bytes`` at most."""
+    """The chunks, decompressed if they are gzip or deflate: then ``limit_bytes`` at most."""
     if encoding in ("", "identity"):
         async for chunk in chunks:
             yield chunk
         return
     if encoding not in ("gzip", "x-gzip", "deflate"):
         raise _still_packed(path, encoding)
-    unpacker, left = zlib.decompressobj(GZIP_OR_ZLIB), limit_bytes
+    decompressor, left_bytes = zlib.decompressobj(GZIP_OR_ZLIB), limit_bytes
     try:
         async for chunk in chunks:
-            piece = unpacker.decompress(chunk, left + 1)
-            left -= len(piece)
-            if left < 0:
+            piece = decompressor.decompress(chunk, left_bytes + 1)
+            left_bytes -= len(piece)
+            if left_bytes < 0:
                 raise too_large(path, limit_bytes)
             yield piece
     except zlib.error as error:
@@ -196,14 +195,14 @@ MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 
 
 OnAnswer = Callable[[str, int, Any], None]
-"""Called with every answer: path, status (0 = none came), decoded body or ``{"errors": [text]}``.
-"""
+"""Called for each request: path, status (0 = no answer), decoded body or ``{"errors": [text]}``."""
 
 
 class RestClient:
     """``request_timeout_s`` bounds one request from connecting to its last byte. ``server_name``:
-    in its certificate, if it is not the host. ``held_bytes``: decoded so far; beyond
-    ``MAX_HELD_BYTES`` nothing more is asked. ``lenient``: answers may hold bytes that are no UTF-8.
+    name in the certificate, if it is not the host. ``held_bytes``: memory of all answers; above
+    ``MAX_HELD_BYTES``, no more requests are sent. ``lenient``: answers may have bytes that are not
+    UTF-8.
     """
 
     def __init__(
@@ -276,7 +275,6 @@ class RestClient:
             await self._session.close()
 
     async def get(self, path: str) -> Any:
-        """The decoded JSON. Raises ``Unanswered`` or ``BadAnswer``."""
         try:
             if self.held_bytes > MAX_HELD_BYTES:
                 raise BadAnswer(
@@ -288,19 +286,19 @@ class RestClient:
                     ),
                     "over_budget",
                 )
-            body = await self._retrying(path)
+            body = await self._get_with_retries(path)
         except (BadAnswer, Unanswered) as error:
             self._on_answer(
                 path, error.status or 0, {"errors": [str(error)], "reason": error.reason}
             )
             raise
-        decoded = self._decode(body, path)
-        self._on_answer(path, 200, decoded)
-        return decoded
+        document = self._decode(body, path)
+        self._on_answer(path, 200, document)
+        return document
 
     def _decode(self, body: bytes, path: str) -> Any:
         try:
-            decoded, held_bytes = json_bounds.decoded(body, lenient=self._lenient)
+            document, held_bytes = json_bounds.decoded(body, lenient=self._lenient)
         except TooManyValues as error:
             raise BadAnswer(
                 message("{path:name} was not read: {error:text}.", path=path, error=str(error)),
@@ -312,30 +310,30 @@ class RestClient:
                 message(
                     "{path:name} answered {what_it_is:text} instead of JSON.",
                     path=path,
-                    what_it_is=_what_it_is(body),
+                    what_it_is=_describe(body),
                 ),
                 "bad_json",
                 200,
             ) from error
         self.held_bytes += held_bytes
-        return decoded
+        return document
 
     async def stream(self, path: str) -> AsyncIterator[bytes]:
-        """The body in pieces as they come, not retried; the reader bounds its size."""
+        """The body in pieces as they arrive. Not retried. The caller bounds the size."""
         async with self._gate.turn(path):
             try:
                 async with await self._send(path) as response:
                     if response.status != 200:
                         await response.content.read(ERROR_BODY_BYTES)
                         raise fault_of_status(response.status, path)
-                    async for piece in unpacked(
+                    async for piece in unpack(
                         response.content.iter_any(), _encoding(response), self._max_bytes, path
                     ):
                         yield piece
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 raise self._transport_fault(error, path) from error
 
-    async def _retrying(self, path: str) -> bytes:
+    async def _get_with_retries(self, path: str) -> bytes:
         async with self._gate.turn(path):
             attempts = AsyncRetrying(
                 retry=retry_if_exception_type(Unanswered),
@@ -343,7 +341,7 @@ class RestClient:
                 stop=stop_after_attempt(ATTEMPTS) | stop_after_delay(2 * self._timeout_s),
                 reraise=True,
             )
-            return await attempts(self._once, path)
+            return await attempts(self._request_once, path)
 
     def _pause_s(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
@@ -355,12 +353,12 @@ class RestClient:
         )
         return pause_s * SystemRandom().uniform(1, 1.5)
 
-    async def _once(self, path: str) -> bytes:
+    async def _request_once(self, path: str) -> bytes:
         try:
             async with await self._send(path) as response:
                 if response.status != 200:
-                    # Always read, so that the connection can be reused.
-                    body = await beginning(
+                    # The body is read so that the connection can be reused.
+                    body = await read_beginning(
                         response.content.iter_any(), _encoding(response), ERROR_BODY_BYTES, path
                     )
                     raise fault_of_status(response.status, path, body.decode(errors="replace"))
@@ -380,7 +378,7 @@ class RestClient:
             self.requests += 1
             response = await self._session.get(
                 URL(url, encoded=True),
-                headers=await self._ticket(path),
+                headers=await self._kerberos_header(path),
                 allow_redirects=False,
                 server_hostname=self._server_name,
             )
@@ -404,8 +402,7 @@ class RestClient:
             url = target
         raise BadAnswer(message("{path:name} is redirected in a loop.", path=path), "redirected")
 
-    async def _ticket(self, path: str) -> dict[str, str]:
-        """A new Kerberos ticket for each request: a server may refuse one that it has seen."""
+    async def _kerberos_header(self, path: str) -> dict[str, str]:
         if not self._negotiates:
             return {}
         try:
@@ -514,7 +511,7 @@ def _tls_reason(error: Exception) -> str:
     )
 
 
-def _what_it_is(body: bytes) -> str:
+def _describe(body: bytes) -> str:
     start = body[:200].lstrip()
     if not start:
         return "nothing"

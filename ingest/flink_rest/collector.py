@@ -14,19 +14,35 @@ from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
 from ingest.flink_rest.assembly import ParseResults, add_job
 from ingest.flink_rest.client import Gate, OnAnswer, client_of
 from ingest.flink_rest.cursor import ClusterCursor, JobCursor, from_json
-from ingest.flink_rest.job_reader import JobReader, ListedJob, in_trouble, listed_jobs
+from ingest.flink_rest.job_reader import (
+    DUE_SLACK,
+    JobReader,
+    ListedJob,
+    listed_jobs,
+    needs_attention,
+)
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate, sampling_rate
 from ingest.flink_rest.metric_names import TASKMANAGER_METRICS, ids
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
 from ingest.job_states import NOT_LISTED
-from ingest.json_members import member, objects
+from ingest.json_members import member, object_list
 from ingest.messages import message
 from ingest.records import Job, Observed, Skip
 from ingest.sources import ClusterSource
 
-DUE_SLACK = 0.8
+log = logging.getLogger(__name__)
+
+JOBS_AT_ONCE = 2
+"""Each job has several concurrent requests: two jobs keep both request slots busy."""
+
+NO_NEW_JOB_AFTER = 0.8
+"""Share of the cycle's time limit. A job that is not read to its end is discarded."""
+
+VERTICES_OF_AN_UNREAD_JOB = 4
+
+Cursor = Mapping[str, Any]
 
 
 async def read_taskmanagers(
@@ -59,7 +75,7 @@ async def read_taskmanagers(
 
 
 def taskmanager_ids(body: Any) -> list[str]:
-    ids = [manager.get("id") for manager in objects(body, "taskmanagers")]
+    ids = [manager.get("id") for manager in object_list(body, "taskmanagers")]
     return list(dict.fromkeys(name for name in ids if is_taskmanager_id(name)))
 
 
@@ -79,22 +95,9 @@ async def _read_taskmanager(session: RestSession, name: str, reading: ClusterAns
         reading.taskmanager_metrics[name] = [metrics]
 
 
-log = logging.getLogger(__name__)
-
-JOBS_AT_ONCE = 2
-"""Each has several concurrent requests: two keep both request slots busy."""
-
-NO_NEW_JOB_AFTER = 0.8
-"""As a share of the cycle's time: half a reading is discarded."""
-
-VERTICES_OF_AN_UNREAD_JOB = 4
-
-Cursor = Mapping[str, Any]
-
-
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """``observed`` includes skips; save ``cursor`` after it is in the lake."""
+    """``observed`` includes ``skips``. Save ``cursor`` after ``observed`` is in the lake."""
 
     observed: tuple[Observed, ...]
     cursor: dict[str, Any]
@@ -118,9 +121,9 @@ async def collect_cluster(
     cycle_s: float = 30,
     on_answer: OnAnswer | None = None,
 ) -> Collected:
-    """Raises ``Refused`` for an address that cannot be used, and nothing for any answer.
+    """Raises ``Refused`` for an address that cannot be used. A bad answer raises nothing.
 
-    ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address.
+    ``cycle_s``: time between two calls. ``gate``: shared by all clients of the same address.
     """
     limits = limits or RequestLimits()
     client = client_of(source, source.url, gate, on_answer)
@@ -136,7 +139,7 @@ async def collect_cluster(
             async with asyncio.timeout(limits.cycle_timeout_s):
                 await cycle.run()
         except TimeoutError:
-            cycle.cut_off()
+            cycle.note_timeout()
         return cycle.result()
 
 
@@ -171,9 +174,9 @@ class _Cycle:
         self.session.skips.extend(skips)
         self.listed, self.jobs_seen = True, len(listed)
         if not skips:
-            # An incomplete list does not make any job missing.
+            # If an entry was skipped, a job that is not listed may still be there.
             self._note_listed([job.job_id for job in listed], jobs.at)
-        reader = await self._reader(listed)
+        reader = await self._make_reader(listed)
         await self._read_jobs(reader, listed)
         self.observed += await read_taskmanagers(
             self.session, self.cursor, self.source.name, self.limits, self.sampling_rate
@@ -188,7 +191,7 @@ class _Cycle:
         if records:
             self.observed.append(Observed(self.source.name, at, "rest", records))
 
-    def cut_off(self) -> None:
+    def note_timeout(self) -> None:
         self.timed_out = True
         read, seen, limit_s = self.jobs_read, self.jobs_seen, self.limits.cycle_timeout_s
         detail = (
@@ -206,11 +209,11 @@ class _Cycle:
                 f"{budget}; the next cycle sends them."
             )
             session.skip(session.client.address.base, "over_budget", detail)
-        error = None if self.listed else self._why_not()
+        error = None if self.listed else self._failure_text()
         if error:
             session.skips.insert(0, Skip(session.client.address.base, "unreachable", error))
         skips = tuple(session.skips)
-        observed = [*self.observed, *self._only_listed()]
+        observed = [*self.observed, *self._observe_unread()]
         if skips:
             observed.append(Observed(self.source.name, session.at(), "rest", skips))
         return Collected(
@@ -232,14 +235,14 @@ class _Cycle:
             metrics_interval_s=self.sampling_rate.metrics_interval_s,
         )
 
-    def _only_listed(self) -> tuple[Observed, ...]:
+    def _observe_unread(self) -> tuple[Observed, ...]:
         results = ParseResults()
         for job in self.unread.values():
             if not self._cursor_of(job).full_at:
                 add_job(JobAnswers(job.job_id, overview=job.answer), results)
         return results.observed(self.source.name, "rest")
 
-    def _why_not(self) -> str:
+    def _failure_text(self) -> str:
         session = self.session
         if session.down:
             return session.down
@@ -270,7 +273,7 @@ class _Cycle:
             )
             self.session.skip("/overview", "unknown_version", detail)
 
-    async def _reader(self, jobs: list[ListedJob]) -> JobReader:
+    async def _make_reader(self, jobs: list[ListedJob]) -> JobReader:
         live = [job for job in jobs if not job.terminal]
         known = [self.cursor.jobs.get(job.job_id) for job in live]
         vertices = sum(
@@ -299,12 +302,12 @@ class _Cycle:
     async def _read_jobs(self, reader: JobReader, jobs: list[ListedJob]) -> None:
         due = [job for job in jobs if not self._is_done(job)]
         self.unread = {job.job_id: job for job in due}
-        # The checkpoint list of every job is read first; the remaining requests go where they are
-        # needed most.
+        # A request is reserved for the checkpoint list of each job. The remaining requests are for
+        # jobs that need attention, then for those that have waited longest.
         self.session.budget.reserve(len(due))
         due.sort(
             key=lambda job: (
-                not in_trouble(job, self._cursor_of(job)),
+                not needs_attention(job, self._cursor_of(job)),
                 self._cursor_of(job).metrics_at,
             )
         )
@@ -322,7 +325,7 @@ class _Cycle:
 
         await asyncio.gather(*(work() for _ in range(min(JOBS_AT_ONCE, len(due)))))
         if self.out_of_time:
-            self.cut_off()
+            self.note_timeout()
         if self.session.down:
             detail = (
                 f"{self.session.down} {self.jobs_read} of {self.jobs_seen} jobs were read "

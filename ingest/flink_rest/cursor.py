@@ -1,27 +1,32 @@
-"""What the collector remembers of one cluster between cycles: plain JSON, bounded, safe to lose."""
+"""What the collector remembers of a cluster between cycles: plain JSON, bounded, safe to lose."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingest.flink_rest.payloads.jobs import TERMINAL
-from ingest.json_members import listed, mapping
+from ingest.json_members import as_list, as_object
 
 MAX_JOBS = 5_000
 MAX_CHECKPOINTS = 120
-"""Per job; Flink keeps ten by default (``web.checkpoints.history``)."""
+"""Checkpoints of a job. Flink lists ten by default (``web.checkpoints.history``)."""
 MAX_VERTICES = 300
 MAX_TASKMANAGERS = 5_000
 MISSING_CYCLES = 2
-"""Before a job counts as no longer listed: a JobManager may answer before it has its jobs."""
+"""A job that is missing from so many lists is no longer listed. A JobManager may answer before it
+has its jobs.
+"""
 
 STORED, DISCARDED, DETAILED = 1, 2, 4
 
 
 @dataclass(slots=True)
 class JobCursor:
-    """``checkpoints`` maps (id, trigger ms) of final ones to flags. Times are epoch seconds, 0 =
-    never.
+    """Times (``…_at``) are epoch seconds, 0 = never. ``missing``: cycles since the job was listed.
+    ``failed``: Flink's count of failed checkpoints. ``exceptions`` and ``started``: checksums of
+    the last exceptions and attempts. ``turn``: number of samples. ``reported``: what was read or
+    reported since the job changed. ``vertices``: vertex → parallelism. ``gauges``: vertex → names.
+    ``checkpoints``: (id, trigger ms) of completed and failed checkpoints → flags.
     """
 
     modified_ms: int = 0
@@ -35,9 +40,8 @@ class JobCursor:
     exceptions: int = 0
     started: int = 0
     not_measured_at: float = 0
-    """Since when Flink has no metrics of any subtask of some vertex."""
     initializing_at: float = 0
-    """Since when Flink answers no checkpoints because it initializes this job."""
+    """Since when Flink returns no checkpoints, because it initializes this job."""
     turn: int = 0
     reported: list[str] = field(default_factory=list)
     ended: bool = False
@@ -63,8 +67,8 @@ class ClusterCursor:
     taskmanagers: dict[str, float] = field(default_factory=dict)
 
     def note_listed(self, job_ids: Iterable[str], at_s: float) -> dict[str, JobCursor]:
-        """Forget jobs that are no longer listed; returns those that were not seen to end, after
-        :data:`MISSING_CYCLES`.
+        """Forget jobs that are no longer listed. Returns those of them that were read and not seen
+        to end.
         """
         present = set(job_ids)
         for job_id in present:
@@ -83,11 +87,11 @@ class ClusterCursor:
         return vanished
 
     def keep_taskmanagers(self, names: Iterable[str]) -> None:
-        known = set(names)
-        self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
+        present = set(names)
+        self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in present}
 
     def forget_settings(self) -> None:
-        """Another release answers at this address, also for jobs with fixed ids."""
+        """For when another release answers: jobs with fixed ids may have other settings now."""
         self.static_at = 0
         for job in self.jobs.values():
             job.static_at = job.full_at = 0
@@ -104,14 +108,14 @@ class ClusterCursor:
 
 
 def from_json(document: Any) -> ClusterCursor:
-    fields = mapping(document)
+    fields = as_object(document)
     version = fields.get("flink_version")
     return ClusterCursor(
         flink_version=version if isinstance(version, str) else None,
         static_at=_number(fields.get("static_at")),
-        jobs={job_id: _job_from_json(job) for job_id, job in mapping(fields.get("jobs")).items()},
+        jobs={job_id: _job_from_json(job) for job_id, job in as_object(fields.get("jobs")).items()},
         taskmanagers={
-            name: _number(at) for name, at in mapping(fields.get("taskmanagers")).items()
+            name: _number(at) for name, at in as_object(fields.get("taskmanagers")).items()
         },
     )
 
@@ -144,7 +148,7 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
 
 
 def _job_from_json(document: Any) -> JobCursor:
-    fields = mapping(document)
+    fields = as_object(document)
     failed = fields.get("failed")
     numbers: dict[str, Any] = {name: _number(fields.get(name)) for name in _INSTANTS}
     numbers |= {name: int(_number(fields.get(name))) for name in _COUNTS}
@@ -152,17 +156,17 @@ def _job_from_json(document: Any) -> JobCursor:
         state=str(fields.get("state") or ""),
         failed=failed if isinstance(failed, int) else None,
         ended=fields.get("ended") is True,
-        reported=[str(item) for item in listed(fields.get("reported"))],
+        reported=[str(item) for item in as_list(fields.get("reported"))],
         vertices={
-            vertex: int(_number(size)) for vertex, size in mapping(fields.get("vertices")).items()
+            vertex: int(_number(size)) for vertex, size in as_object(fields.get("vertices")).items()
         },
         gauges={
-            vertex: list(map(str, listed(names)))
-            for vertex, names in mapping(fields.get("gauges")).items()
+            vertex: list(map(str, as_list(names)))
+            for vertex, names in as_object(fields.get("gauges")).items()
         },
         checkpoints={
             (item[0], item[1]): item[2]
-            for item in listed(fields.get("checkpoints"))
+            for item in as_list(fields.get("checkpoints"))
             if isinstance(item, list)
             and len(item) == 3
             and all(isinstance(part, int) for part in item)

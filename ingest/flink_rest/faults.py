@@ -3,8 +3,8 @@ from ingest.messages import message
 
 
 class Unanswered(Retryable):
-    """``reason`` is unreachable, timeout or http_error; ``connected``: a connection was made;
-    ``refused``: no process listens at this port.
+    """``reason`` is unreachable, timeout or http_error. ``connected``: a connection was made.
+    ``refused``: no process listens at the port.
     """
 
     def __init__(
@@ -33,23 +33,22 @@ class BadAnswer(Skipped):
 Fault = Unanswered | BadAnswer
 
 NOT_MEASURED = "not_measured"
-"""Back-pressure of a vertex without metrics of any subtask: since 1.18, for some ten seconds after
-a start, ``JobVertexBackPressureHandler`` computes the maximum of nothing and throws.
+"""Flink has no metrics of any subtask of a vertex. Since 1.18, for some ten seconds after a start,
+``JobVertexBackPressureHandler`` then computes the maximum of an empty list and throws.
 """
 INITIALIZING = "initializing"
-"""From 1.18 on, checkpoints of a job whose master does not exist yet. Flink caches that answer for
-``web.refresh-interval`` (3 s). Up to 1.12 they are not found then.
+"""The job's JobMaster does not exist yet. From 1.18 on, a request for checkpoints then fails; Flink
+caches the answer for ``web.refresh-interval`` (3 s). Up to 1.12 it is a 404.
 """
 NO_CHECKPOINTS = "no_checkpoints"
-"""Flink's 404 for the checkpoint settings of a job that takes none: ``CheckpointConfigHandler``, in
+"""The job takes no checkpoints: a 404 for its checkpoint settings (``CheckpointConfigHandler``), in
 all releases and archives.
 """
 SAYS_NO_CHECKPOINTS = "Checkpointing is not enabled for this job"
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
-"""Normal at the start of a job."""
 KNOWN_WITHIN_S = 120
 
-_SAYING = (
+_BODY_PARTS = (
     (
         NOT_MEASURED,
         (
@@ -66,18 +65,18 @@ _SAYING = (
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
-def not_yet(status: int, body: str) -> str | None:
+def not_yet_reason(status: int, body: str) -> str | None:
     return next(
         (
             reason
-            for reason, parts in _SAYING
+            for reason, parts in _BODY_PARTS
             if status == 500 and all(part in body for part in parts)
         ),
         None,
     )
 
 
-def lasting(path: str, reason: str) -> str:
+def lasting_text(path: str, reason: str) -> str:
     why = (
         "is still initializing this job. Its log says what that waits for, such as the storage of "
         "the checkpoint that the job starts from."
@@ -90,7 +89,7 @@ def lasting(path: str, reason: str) -> str:
 
 
 def fault_of_status(status: int, path: str, body: str = "") -> Fault:
-    """The message does not repeat the body: the address may lead to an internal server."""
+    """The message does not quote the body: the address may be that of an internal server."""
     answered = message("{path:name} answered HTTP {status:number}", path=path, status=status)
     plain = message("{answered:message}.", answered=answered)
     if status in RETRIED_STATUSES:
@@ -105,4 +104,4 @@ def fault_of_status(status: int, path: str, body: str = "") -> Fault:
         )
         return BadAnswer(text, "unauthorized", status)
     text = message("{answered:message}; the log of the JobManager says why.", answered=answered)
-    return BadAnswer(text, not_yet(status, body) or "http_error", status)
+    return BadAnswer(text, not_yet_reason(status, body) or "http_error", status)

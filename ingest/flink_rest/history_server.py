@@ -12,7 +12,7 @@ from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.job_reader import JobReader, ListedJob, listed_jobs
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.session import RestSession
-from ingest.json_members import mapping
+from ingest.json_members import as_object
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 
@@ -20,17 +20,16 @@ INTERVAL_S = 60
 
 JOBS_PER_CYCLE = 25
 SECONDS_A_JOB, SECONDS_A_CYCLE = 20.0, 40.0
-"""A slow History Server must not keep the other clusters of its shard waiting."""
 MAX_KNOWN = 20_000
 LIMITS = RequestLimits()
-WHOLE = SamplingRate(0, lean=False)
+NO_SAMPLING = SamplingRate(0, lean=False)
 
 
 async def read_history(
     client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
-    """Jobs that are not in the cursor yet, newest end first."""
-    known, due_at = _known_jobs(cursor), cursor.get("due_at")
+    """Reads jobs that are not in the cursor yet, those that ended last first."""
+    read_ends, due_at = _known_jobs(cursor), cursor.get("due_at")
     now = at()
     if isinstance(due_at, int | float) and still_waits(now.timestamp(), due_at, INTERVAL_S):
         return SourceRead((), dict(cursor))
@@ -46,18 +45,18 @@ async def read_history(
         )
     jobs, skips = listed_jobs(overview)
     session.skips.extend(skips)
-    new = sorted(
-        (job for job in jobs if job.terminal and known.get(job.job_id) != job.end_ms),
+    new_jobs = sorted(
+        (job for job in jobs if job.terminal and read_ends.get(job.job_id) != job.end_ms),
         key=lambda job: job.end_ms,
         reverse=True,
     )
     observed: list[Observed] = []
     began = time.monotonic()
-    for job in new[:JOBS_PER_CYCLE]:
+    for job in new_jobs[:JOBS_PER_CYCLE]:
         left_s = began + SECONDS_A_CYCLE - time.monotonic()
         try:
             async with asyncio.timeout(min(SECONDS_A_JOB, left_s)):
-                part = await _read_job(client, job, cluster, session.skips, now)
+                job_rows = await _read_job(client, job, cluster, session.skips, now)
         except TimeoutError:
             if left_s < SECONDS_A_JOB:
                 break
@@ -66,15 +65,15 @@ async def read_history(
                 "not request it again until it changes."
             )
             session.skip(f"/jobs/{job.job_id}", "timeout", detail)
-            part = []
-        if part is None:
+            job_rows = []
+        if job_rows is None:
             break
-        observed += part
-        known[job.job_id] = job.end_ms
+        observed += job_rows
+        read_ends[job.job_id] = job.end_ms
     present = {job.job_id for job in jobs}
-    listed = [(job_id, end) for job_id, end in known.items() if job_id in present]
-    newest = dict(sorted(listed, key=lambda item: item[1])[-MAX_KNOWN:])
-    behind = any(known.get(job.job_id) != job.end_ms for job in new)
+    present_ends = [(job_id, end) for job_id, end in read_ends.items() if job_id in present]
+    newest = dict(sorted(present_ends, key=lambda item: item[1])[-MAX_KNOWN:])
+    behind = any(read_ends.get(job.job_id) != job.end_ms for job in new_jobs)
     next_at = now.timestamp() + (0 if behind else INTERVAL_S)
     return SourceRead(
         tuple(observed),
@@ -90,7 +89,7 @@ async def _read_job(
 ) -> list[Observed] | None:
     ended_at = datetime.fromtimestamp(job.end_ms / 1000, UTC) if 0 < job.end_ms < 4e12 else now
     session = RestSession(client, lambda: ended_at, Budget(LIMITS.requests_per_job + 10))
-    reader = JobReader(session, LIMITS, WHOLE, flink_version=None)
+    reader = JobReader(session, LIMITS, NO_SAMPLING, flink_version=None)
     reading = await reader.read(job, JobCursor())
     skips += session.skips
     if session.down:
@@ -101,5 +100,5 @@ async def _read_job(
 
 
 def _known_jobs(cursor: Mapping[str, Any]) -> dict[str, int]:
-    jobs = mapping(cursor.get("jobs"))
+    jobs = as_object(cursor.get("jobs"))
     return {job_id: end for job_id, end in jobs.items() if isinstance(end, int)}

@@ -24,14 +24,14 @@ from ingest.flink_rest.payloads.checkpoints import counts
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.vertex_reader import VertexReader
-from ingest.json_members import member, objects
+from ingest.json_members import member, object_list
 from ingest.records import Checkpoint, Skip
 
 
 @dataclass(frozen=True, slots=True)
 class ListedJob:
-    """One entry of ``/jobs/overview``, the body of ``answer``; times are epoch ms, 0 or less if
-    unknown.
+    """One entry of ``/jobs/overview``, which is the body of ``answer``. Times are epoch ms, 0 or
+    negative if unknown.
     """
 
     job_id: str
@@ -55,22 +55,24 @@ def listed_jobs(overview: Answer) -> tuple[list[ListedJob], tuple[Skip, ...]]:
             by_id[job.job_id] = ListedJob(
                 job.job_id,
                 state,
-                _whole(entry, "last-modification"),
-                _whole(entry, "end-time"),
+                _integer(entry, "last-modification"),
+                _integer(entry, "end-time"),
                 answer,
             )
     return list(by_id.values()), results.skips()
 
 
-def _whole(entry: dict[str, Any], name: str) -> int:
+def _integer(entry: dict[str, Any], name: str) -> int:
     value = entry.get(name)
     return value if isinstance(value, int) else 0
 
 
 DUE_SLACK = 0.8
+"""Share of an interval after which a sample is due, since cycles do not come at exact times."""
 
 
-def in_trouble(job: ListedJob, cursor: JobCursor) -> bool:
+def needs_attention(job: ListedJob, cursor: JobCursor) -> bool:
+    """Whether the job does not run, has changed, or was never read: then all of it is read now."""
     return (
         job.state != "RUNNING"
         or job.modified_ms != cursor.modified_ms
@@ -81,8 +83,6 @@ def in_trouble(job: ListedJob, cursor: JobCursor) -> bool:
 
 @dataclass(slots=True)
 class JobReader:
-    """``jobmanager_config`` is shared by all jobs of a cluster."""
-
     session: RestSession
     limits: RequestLimits
     sampling_rate: SamplingRate
@@ -107,14 +107,14 @@ class _JobReading:
         )
         self.now_s = self.session.at().timestamp()
         self.budget = Budget(self.limits.requests_per_job, self.session.budget)
-        self.troubled = in_trouble(job, cursor)
+        self.reads_all = needs_attention(job, cursor)
 
     async def read(self) -> JobAnswers:
         answers, cursor = self.answers, self.cursor
         path = f"{self.path}/checkpoints"
         answers.checkpoints = await self.session.get(path, may_be_gone=True)
-        cursor.initializing_at = self.session.skip_what_lasts([path], cursor.initializing_at)
-        self.troubled |= self._has_new_failures()
+        cursor.initializing_at = self.session.skip_lasting([path], cursor.initializing_at)
+        self.reads_all |= self._has_new_failures()
         await self._read_job()
         if not self.job.terminal:
             await self._read_vertices()
@@ -124,15 +124,15 @@ class _JobReading:
 
     def _has_new_failures(self) -> bool:
         counters = ParseResults().parse(counts, self.answers.checkpoints) or {}
-        failed, before = counters.get("checkpoints_failed"), self.cursor.failed
-        self.cursor.failed = before if failed is None else failed
-        return before is not None and self.cursor.failed != before
+        failed, previous = counters.get("checkpoints_failed"), self.cursor.failed
+        self.cursor.failed = previous if failed is None else failed
+        return previous is not None and self.cursor.failed != previous
 
     async def _read_job(self) -> None:
         job, answers, cursor, path = self.job, self.answers, self.cursor, self.path
         rate = self.reader.sampling_rate
         every_s = self.limits.refresh_s if rate.lean else rate.metrics_interval_s * DUE_SLACK
-        if not self.troubled and not is_due(self.now_s, cursor.full_at, every_s):
+        if not self.reads_all and not is_due(self.now_s, cursor.full_at, every_s):
             return
         if not self.budget.take(3):
             return
@@ -149,7 +149,7 @@ class _JobReading:
         cursor.full_at, cursor.state, cursor.modified_ms = self.now_s, job.state, job.modified_ms
         cursor.vertices = _vertices(answers.job.body)
         if not _is_initialized(answers.job.body):
-            return  # its settings are placeholders, and it has no graph
+            return  # the settings are placeholders, and there is no graph
         has_old_settings = is_due(self.now_s, cursor.static_at, self.limits.static_refresh_s)
         if has_old_settings and self.budget.take(2):
             await self._read_settings()
@@ -157,37 +157,37 @@ class _JobReading:
             answers.plan = await self.session.get(f"{path}/plan", may_be_gone=True)
 
     async def _read_settings(self) -> None:
-        of_checkpoints = f"{self.path}/checkpoints/config"
+        checkpoint_config_path = f"{self.path}/checkpoints/config"
         self.answers.config, self.answers.checkpoint_config = await asyncio.gather(
             self.session.get(f"{self.path}/config", may_be_gone=True),
-            self.session.get(of_checkpoints, may_be_gone=True),
+            self.session.get(checkpoint_config_path, may_be_gone=True),
         )
-        if self.session.gone.get(of_checkpoints) == NO_CHECKPOINTS:
-            # Archives hold this. The checkpoint list says the same, but also for jobs that are
-            # still being initialized.
+        if self.session.gone.get(checkpoint_config_path) == NO_CHECKPOINTS:
+            # Archives have the same body. The checkpoint list cannot show this, since it is also
+            # empty while a job is initialized.
             body = {"errors": [SAYS_NO_CHECKPOINTS]}
-            self.answers.checkpoint_config = Answer(of_checkpoints, self.session.at(), body)
+            self.answers.checkpoint_config = Answer(checkpoint_config_path, self.session.at(), body)
         self.answers.jobmanager_config = self.reader.jobmanager_config
         self.cursor.static_at = self.now_s
 
     def _drop_known_exceptions(self) -> None:
         if self.answers.exceptions is None:
             return
-        before = self.cursor.exceptions
+        previous = self.cursor.exceptions
         text = json.dumps(self.answers.exceptions.body, sort_keys=True)
         self.cursor.exceptions = zlib.crc32(text.encode())
-        if self.cursor.exceptions == before:
+        if self.cursor.exceptions == previous:
             self.answers.exceptions = None
 
     async def _read_vertices(self) -> None:
         cursor, rate = self.cursor, self.reader.sampling_rate
         every_s = rate.metrics_interval_s * DUE_SLACK
-        if not self.troubled and not is_due(self.now_s, cursor.metrics_at, every_s):
+        if not self.reads_all and not is_due(self.now_s, cursor.metrics_at, every_s):
             return
         reader = VertexReader(
             self.session, self.limits, self.budget, self.answers, cursor, lean=rate.lean
         )
-        await reader.read(placed=self.answers.job is not None)
+        await reader.read(with_placement=self.answers.job is not None)
         if not self.session.down:
             cursor.metrics_at = self.now_s
             cursor.turn += 1
@@ -201,14 +201,14 @@ class _JobReading:
         lean = self.reader.sampling_rate.lean
         selection = CheckpointSelection(listed, self.cursor, self.limits, lean)
         detailed: list[tuple[int, int]] = []
-        for checkpoint in selection.for_details(self.now_s):
+        for checkpoint in selection.to_detail(self.now_s):
             if not self.budget.take():
                 continue
             path = f"{self.path}/checkpoints/details/{checkpoint.checkpoint_id}"
             details = await self.session.get(path, may_be_gone=True)
             if details is None:
-                # The latest savepoint and failure stay listed long after their details are gone, so
-                # these are requested once.
+                # Details that are gone are not requested again: the latest savepoint and failure
+                # stay listed for long.
                 if path in self.session.gone:
                     detailed.append(key_of(checkpoint))
                 continue
@@ -216,7 +216,7 @@ class _JobReading:
             if is_of_another_job(details.body, [key_of(checkpoint)], checkpoint.checkpoint_id):
                 continue
             answers.details[checkpoint.checkpoint_id] = details
-            if selection.wants_subtasks(checkpoint):
+            if selection.needs_subtasks(checkpoint):
                 await self._read_subtasks(checkpoint, details)
         answers.checkpoint_rows = tuple(
             row for row in rows if not isinstance(row, Checkpoint) or selection.is_new(row)
@@ -237,14 +237,14 @@ class _JobReading:
 
 
 def _is_initialized(body: Any) -> bool:
-    """Before, its state backend is "Unknown", and 1.12 has no checkpoint settings at all."""
+    """Before that, the state backend is "Unknown", and 1.12 has no checkpoint settings."""
     return bool(member(body, "state") != "INITIALIZING")
 
 
 def _vertices(body: Any) -> dict[str, int]:
     return {
         vertex["id"]: vertex["parallelism"]
-        for vertex in objects(body, "vertices")
+        for vertex in object_list(body, "vertices")
         if is_flink_id(vertex.get("id"))
         and isinstance(vertex.get("parallelism"), int)
         and 0 < vertex["parallelism"] <= MAX_PARALLELISM

@@ -2,32 +2,32 @@ import math
 from dataclasses import dataclass, replace
 
 MAX_PATH_BYTES = 3_900
-"""Flink refuses request lines above 4,096 bytes, with method and protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
     requests: int = 3_000
-    """Of one cycle: at 2 at once and 5 ms each 8 s."""
+    """In one cycle: 8 s for 2 concurrent requests of 5 ms each."""
     requests_per_job: int = 400
     requests_per_vertex: int = 25
-    """For subtask metrics: covers 350 subtasks."""
     cycle_timeout_s: float = 45
-    """Writing takes a few seconds more; the whole shall fit into a minute."""
+    """With a few seconds for writing, the cycle fits into a minute."""
     taskmanagers_per_cycle: int = 40
     small_job_subtasks: int = 64
-    """Jobs up to this size give subtask details of every checkpoint."""
+    """For jobs up to this size, subtask details of every checkpoint are read."""
     sample_every: int = 10
+    """Of other jobs, subtask details of each tenth completed checkpoint are read."""
     slow_ms: int = 60_000
+    """Subtask details of checkpoints that took this long are always read."""
     refresh_s: float = 300
-    """What changes with the job only: graph, exceptions, restarts, hosts."""
+    """Interval for graph, exceptions, restarts and hosts of an unchanged job."""
     static_refresh_s: float = 900
-    """Configuration of cluster and checkpoints."""
+    """Interval for the configuration of cluster and checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingRate:
-    """``lean`` leaves out what only repeats for healthy jobs."""
+    """``lean``: requests whose answers seldom change for healthy jobs are left out."""
 
     metrics_interval_s: float
     lean: bool
@@ -47,7 +47,7 @@ def sampling_rate(
 
 
 def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits) -> RequestLimits:
-    """Of each of ``sources`` clusters of a shard, which makes ``total_requests`` per cycle."""
+    """Limits of one of ``sources`` clusters, which share ``total_requests`` per cycle."""
     share = max(60, min(limits.requests, total_requests // max(1, sources)))
     return replace(
         limits,
@@ -67,7 +67,7 @@ class Budget:
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def take(self, count: int = 1) -> bool:
-        """Reserve ``count`` requests, or none, which are counted as left out."""
+        """Whether all ``count`` requests fit; if not, they are counted as left out."""
         if count > self.left:
             self.leave_out(count)
             return False

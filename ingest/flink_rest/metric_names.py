@@ -1,6 +1,6 @@
-"""Which metrics Weir wants, under every id that Flink 1.12 to 2.3 gives them.
+"""The metrics that Weir reads, with every id that they have in Flink 1.12 to 2.3.
 
-Each table maps our column to its known ids; the first that has a value wins. Flink leaves unknown
+Each table maps a column to metric ids; the first id that has a value is used. Flink leaves unknown
 ids out of its answer.
 """
 
@@ -14,7 +14,7 @@ from ingest.flink_rest.versions import major
 
 Names = dict[str, tuple[str, ...]]
 
-# The flat group "buffers" is the only complete one in old releases and is gone in 2.x.
+# Only the flat group "buffers" is complete in old releases. 2.x does not have it.
 SUBTASK_METRICS: Names = {
     "in_pool_usage": ("Shuffle.Netty.Input.Buffers.inPoolUsage", "buffers.inPoolUsage"),
     "out_pool_usage": ("Shuffle.Netty.Output.Buffers.outPoolUsage", "buffers.outPoolUsage"),
@@ -41,14 +41,14 @@ SOURCE_METRICS: Names = {
     "watermark_lag_ms": ("watermarkLag",),
     "source_idle_ms": ("sourceIdleTime",),
 }
-"""Of the operator of a source: an id is the operator's name, a point and one of these. -1 or lower
-is unknown. Source: FLIP-33, ``MetricNames`` and ``InternalSourceReaderMetricGroup`` of Flink 1.14
-to 2.3, ``KafkaSourceReaderMetrics``.
+"""Metrics of a source's operator. The id is the operator's name, a dot and one of these names. A
+negative value is unknown. Source: FLIP-33, ``MetricNames`` and ``InternalSourceReaderMetricGroup``
+of Flink 1.14 to 2.3, ``KafkaSourceReaderMetrics``.
 """
 _SOURCE_COLUMNS = {
     spelling: column for column, spellings in SOURCE_METRICS.items() for spelling in spellings
 }
-_OF_SOURCE = re.compile(rf".+\.({'|'.join(map(re.escape, _SOURCE_COLUMNS))})", re.DOTALL)
+_SOURCE_METRIC_ID = re.compile(rf".+\.({'|'.join(map(re.escape, _SOURCE_COLUMNS))})", re.DOTALL)
 
 JOB_METRICS: Names = {
     "restarts": ("numRestarts", "fullRestarts"),
@@ -71,7 +71,7 @@ TASKMANAGER_METRICS: Names = {
 
 @lru_cache(maxsize=10_000)
 def source_column(metric_id: str) -> str | None:
-    match = _OF_SOURCE.fullmatch(metric_id)
+    match = _SOURCE_METRIC_ID.fullmatch(metric_id)
     return _SOURCE_COLUMNS[match[1]] if match else None
 
 
@@ -80,8 +80,8 @@ def ids(names: Names) -> tuple[str, ...]:
 
 
 def names_for(flink_version: str | None) -> tuple[str, ...]:
-    """Metric ids that this release has: the shortest complete set, so that few requests do. Up to
-    1.20 the flat group ``buffers`` is there, 2.x has the long names only.
+    """The shortest metric ids of this release, so that few requests are needed. Up to 1.20 there is
+    the flat group ``buffers``; 2.x has only the long names.
     """
     return tuple(
         name
@@ -124,15 +124,15 @@ def subtasks_per_request(names: Sequence[str], parallelism: int, path_bytes: int
     return max(1, (MAX_PATH_BYTES - path_bytes) // max(1, chars_per_subtask))
 
 
-def chosen_subtasks(parallelism: int, at_most: int, hottest: Sequence[int], turn: int) -> list[int]:
-    """All if they fit; else the hottest in half of the room, and the others in rotation by
+def select_subtasks(parallelism: int, at_most: int, hottest: Sequence[int], turn: int) -> list[int]:
+    """All subtasks if they fit. Else half of them are the hottest; other subtasks rotate with
     ``turn``.
     """
     if parallelism <= at_most:
         return list(range(parallelism))
-    hot = [subtask for subtask in hottest if 0 <= subtask < parallelism][: at_most // 2]
-    chosen = set(hot)
-    rest = [subtask for subtask in range(parallelism) if subtask not in chosen]
-    room = at_most - len(hot)
-    start = (turn % math.ceil(len(rest) / room)) * room
-    return sorted(hot + rest[start : start + room])
+    selected = [subtask for subtask in hottest if 0 <= subtask < parallelism][: at_most // 2]
+    chosen = set(selected)
+    cooler = [subtask for subtask in range(parallelism) if subtask not in chosen]
+    room = at_most - len(selected)
+    start = (turn % math.ceil(len(cooler) / room)) * room
+    return sorted(selected + cooler[start : start + room])

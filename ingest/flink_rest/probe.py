@@ -13,13 +13,12 @@ from ingest.flink_rest.metric_names import names_for, subtask_paths
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
-from ingest.json_members import member, objects
+from ingest.json_members import member, object_list
 from ingest.messages import message, plural
 from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
 
 GATHERING_PAUSE_S = 2
-"""Flink gathers metrics after a first request for them."""
 
 
 async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
@@ -27,7 +26,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
     async with run.client(run.cluster.url) as client:
         overview = await client.get("/overview")
         version = member(overview, "flink-version")
-        if not is_version(version):  # then it is no JobManager, and what it says is not repeated
+        if not is_version(version):  # no JobManager, so its answer is not quoted
             notes.misses.append(
                 message(
                     "{base:name} answers, but not like a Flink JobManager.",
@@ -36,7 +35,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
             )
             return
         notes.flink_version = version
-        _say_version(notes)
+        _note_version(notes)
         config = await _answer_or_miss(client, "/config", "time zone", notes)
         _compare_zones(config, logs, notes)
         jobs = _jobs(await client.get("/jobs/overview"))
@@ -58,7 +57,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
             await _probe_log_endpoint(client, notes)
 
 
-def _say_version(notes: ProbeNotes) -> None:
+def _note_version(notes: ProbeNotes) -> None:
     notes.sees.append(
         message("REST of Flink {flink_version:name}", flink_version=str(notes.flink_version))
     )
@@ -112,7 +111,7 @@ async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None
     elif total == 0:
         notes.misses.append(message("no checkpoint yet: checkpointing may be off"))
     job = await _answer_or_miss(client, f"/jobs/{job_id}", "job graph", notes)
-    vertex_id = next((vertex.get("id") for vertex in objects(job, "vertices")), None)
+    vertex_id = next((vertex.get("id") for vertex in object_list(job, "vertices")), None)
     if not is_flink_id(vertex_id):
         return
     (path,) = subtask_paths(
@@ -168,6 +167,6 @@ async def probe_history_server(run: ClusterRun, notes: ProbeNotes) -> None:
 def _jobs(body: Any) -> list[tuple[str, str]]:
     return [
         (entry["jid"], state_in(entry))
-        for entry in objects(body, "jobs")
+        for entry in object_list(body, "jobs")
         if is_flink_id(entry.get("jid"))
     ]

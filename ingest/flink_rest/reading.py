@@ -11,7 +11,7 @@ async def read_jobmanager(run: ClusterRun) -> SourceRead:
     cluster, shard = run.cluster, run.shard
     collected = await collect_cluster(
         cluster,
-        run.part("rest"),
+        run.cursor_of("rest"),
         shard.at,
         limits=shard.limits,
         gate=shard.gates.of(cluster.url),
@@ -24,11 +24,13 @@ async def read_jobmanager(run: ClusterRun) -> SourceRead:
 
 async def read_history_server(run: ClusterRun) -> SourceRead:
     async with run.client(run.cluster.history_url) as client:
-        archives = await read_history(client, run.cluster.name, run.part("history"), run.shard.at)
+        archives = await read_history(
+            client, run.cluster.name, run.cursor_of("history"), run.shard.at
+        )
     return replace(archives, reachable=archives.reachable is not False)
 
 
-async def ask_thread_dumps(run: ClusterRun) -> None:
+async def request_thread_dumps(run: ClusterRun) -> None:
     async with run.client(run.cluster.url) as client:
         run.outcome["thread_dumps"] = await thread_dumps.request(
             client, run.cluster.thread_dumps, run.shard.at

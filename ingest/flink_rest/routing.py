@@ -9,14 +9,14 @@ from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
 
 _JOB = re.compile(r"/jobs/([0-9a-f]{32})(?=$|[/?])")
 _NEVER = datetime.min.replace(tzinfo=UTC)
-_OF_JOB = {
+_JOB_RESOURCES = {
     "": "job",
     "/plan": "plan",
     "/config": "config",
     "/checkpoints": "checkpoints",
     "/checkpoints/config": "checkpoint_config",
     "/exceptions": "exceptions",
-    "/jobmanager/config": "jobmanager_config",  # so in archives and on the History Server
+    "/jobmanager/config": "jobmanager_config",  # below a job in archives and on the History Server
 }
 _GET = r"/metrics\?(?:.*&)?get=.*"
 _JOB_METRICS = re.compile(_GET, re.DOTALL)
@@ -26,10 +26,10 @@ def _id(match: re.Match[str]) -> str:
     return unquote(match[1])
 
 
-_Place = tuple[str, re.Pattern[str], Callable[[re.Match[str]], Any]]
+_Route = tuple[str, re.Pattern[str], Callable[[re.Match[str]], Any]]
 _SUBTASKS = r"/checkpoints/details/(\d{1,19})/subtasks/([0-9a-f]{32})"
 _VERTEX = r"/vertices/([0-9a-f]{32})"
-_KEYED: tuple[_Place, ...] = (
+_JOB_ROUTES: tuple[_Route, ...] = (
     ("subtasks", re.compile(_SUBTASKS), lambda match: (int(match[1]), match[2])),
     ("details", re.compile(r"/checkpoints/details/(\d{1,19})"), lambda match: int(match[1])),
     ("vertices", re.compile(_VERTEX), _id),
@@ -37,20 +37,18 @@ _KEYED: tuple[_Place, ...] = (
     ("gauges", re.compile(f"{_VERTEX}/subtasks{_GET}", re.DOTALL), _id),
     ("metrics", re.compile(rf"{_VERTEX}(?:/subtasks/\d{{1,5}})?{_GET}", re.DOTALL), _id),
 )
-_KEYED_OF_CLUSTER: tuple[_Place, ...] = (
+_CLUSTER_ROUTES: tuple[_Route, ...] = (
     ("taskmanager_details", re.compile(r"/taskmanagers/([^/?]+)"), _id),
     ("taskmanager_metrics", re.compile(rf"/taskmanagers/([^/?]+){_GET}", re.DOTALL), _id),
 )
-"""Attribute of a reading, the paths of its answers, and the key of a path."""
+"""Each route: attribute of ``JobAnswers`` or ``ClusterAnswers``, paths, and key for a path."""
 _LISTS = ("gauges", "metrics", "taskmanager_metrics")
 
 
 class Filed(Enum):
     KEPT = auto()
-    TAKEN = auto()
-    """The reading has an answer to this request."""
+    REPEATED = auto()
     UNKNOWN = auto()
-    """Weir does not read such answers."""
 
 
 def job_of(path: str) -> str | None:
@@ -61,59 +59,59 @@ def job_of(path: str) -> str | None:
 def is_read(path: str) -> bool:
     if path.partition("?")[0] in ("/config", "/overview", "/jobs/overview", "/jobmanager/config"):
         return True
-    probe = Answer(path, _NEVER, None)
+    answer = Answer(path, _NEVER, None)
     job_id = job_of(path)
     return (
-        file_job_answer(JobAnswers(job_id), probe)
+        file_job_answer(JobAnswers(job_id), answer)
         if job_id
-        else file_cluster_answer(ClusterAnswers(), probe)
+        else file_cluster_answer(ClusterAnswers(), answer)
     ) is Filed.KEPT
 
 
 def file_job_answer(reading: JobAnswers, answer: Answer) -> Filed:
     resource = _JOB.sub("", answer.path, count=1)
-    attribute = _OF_JOB.get(resource.partition("?")[0]) or (
+    attribute = _JOB_RESOURCES.get(resource.partition("?")[0]) or (
         "job_metrics" if _JOB_METRICS.fullmatch(resource) else None
     )
     if attribute:
-        return _file_alone(reading, attribute, answer)
-    return _file_by_key(reading, _KEYED, resource, answer)
+        return _set_answer(reading, attribute, answer)
+    return _file_by_route(reading, _JOB_ROUTES, resource, answer)
 
 
 def file_cluster_answer(reading: ClusterAnswers, answer: Answer) -> Filed:
     if answer.path == "/taskmanagers":
-        return _file_alone(reading, "taskmanagers", answer)
-    return _file_by_key(reading, _KEYED_OF_CLUSTER, answer.path, answer)
+        return _set_answer(reading, "taskmanagers", answer)
+    return _file_by_route(reading, _CLUSTER_ROUTES, answer.path, answer)
 
 
-def _file_alone(reading: JobAnswers | ClusterAnswers, attribute: str, answer: Answer) -> Filed:
+def _set_answer(reading: JobAnswers | ClusterAnswers, attribute: str, answer: Answer) -> Filed:
     if getattr(reading, attribute) is not None:
-        return Filed.TAKEN
+        return Filed.REPEATED
     setattr(reading, attribute, answer)
     return Filed.KEPT
 
 
-def _file_by_key(
+def _file_by_route(
     reading: JobAnswers | ClusterAnswers,
-    places: tuple[_Place, ...],
+    routes: tuple[_Route, ...],
     resource: str,
     answer: Answer,
 ) -> Filed:
-    for attribute, pattern, key_of in places:
+    for attribute, pattern, key_of in routes:
         if match := pattern.fullmatch(resource):
             return _file(reading, attribute, key_of(match), answer)
     return Filed.UNKNOWN
 
 
 def _file(reading: JobAnswers | ClusterAnswers, attribute: str, key: Any, answer: Answer) -> Filed:
-    place = getattr(reading, attribute)
+    answers = getattr(reading, attribute)
     if attribute not in _LISTS:
-        if key in place:
-            return Filed.TAKEN
-        place[key] = answer
+        if key in answers:
+            return Filed.REPEATED
+        answers[key] = answer
         return Filed.KEPT
     if answer.path in reading.metrics_paths:
-        return Filed.TAKEN
+        return Filed.REPEATED
     reading.metrics_paths.add(answer.path)
-    place.setdefault(key, []).append(answer)
+    answers.setdefault(key, []).append(answer)
     return Filed.KEPT

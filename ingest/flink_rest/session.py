@@ -3,7 +3,7 @@ from datetime import datetime
 
 from ingest.flink_rest.answers import Answer
 from ingest.flink_rest.client import RestClient
-from ingest.flink_rest.faults import KNOWN_WITHIN_S, NOT_YET, BadAnswer, Unanswered, lasting
+from ingest.flink_rest.faults import KNOWN_WITHIN_S, NOT_YET, BadAnswer, Unanswered, lasting_text
 from ingest.flink_rest.limits import Budget
 from ingest.records import Skip
 
@@ -13,7 +13,9 @@ SKIPS_PER_CYCLE = 200
 
 
 class RestSession:
-    """``down``: why no more is requested, else ``None``; ``refused``: no process listened there."""
+    """``down``: why no more requests are sent, else ``None``. ``refused``: no process listened at
+    the address. ``gone`` and ``not_yet``: path → reason; see :meth:`get`.
+    """
 
     def __init__(self, client: RestClient, at: Callable[[], datetime], budget: Budget) -> None:
         self.client, self.at, self.budget = client, at, budget
@@ -26,8 +28,8 @@ class RestSession:
         self._unanswered = 0
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        """``None`` after noting why: in ``gone`` for an expected 404 (``may_be_gone``), in
-        ``not_yet`` if Flink cannot say yet, else as a skip.
+        """``None`` if the request fails. The reason is then in ``gone`` for an expected 404
+        (``may_be_gone``), in ``not_yet`` if Flink cannot answer yet, else in a skip.
         """
         if self.down:
             return None
@@ -55,16 +57,16 @@ class RestSession:
         self.answered, self._unanswered = True, 0
         return Answer(path, self.at(), body)
 
-    def skip_what_lasts(self, paths: Iterable[str], since_s: float) -> float:
-        """Note a skip for each path that has been ``not_yet`` too long. ``since_s``: since when
-        (epoch s), 0 if it was answered before; returns the same for the next cycle.
+    def skip_lasting(self, paths: Iterable[str], since_s: float) -> float:
+        """Add a skip for each path that has been ``not_yet`` for too long. ``since_s``: since when
+        a path has been ``not_yet`` (epoch s), 0 if none. Returns ``since_s`` for the next cycle.
         """
         waiting = [path for path in paths if path in self.not_yet]
         now_s = self.at().timestamp()
         since_s = (since_s or now_s) if waiting else 0
         if now_s - since_s >= KNOWN_WITHIN_S:
             for path in waiting:
-                self.skip(path, "http_error", lasting(path, self.not_yet[path]))
+                self.skip(path, "http_error", lasting_text(path, self.not_yet[path]))
         return since_s
 
     def skip(self, subject: str, reason: str, detail: str) -> None:

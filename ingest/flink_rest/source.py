@@ -11,7 +11,7 @@ from ingest.records import (
 )
 from ingest.source_declaration import Setting, Source, Turn
 
-_OF_JOBS = (Job, Checkpoint, VertexCheckpoint, VertexStart, JobException)
+_JOB_TABLES = (Job, Checkpoint, VertexCheckpoint, VertexStart, JobException)
 _READING = "ingest.flink_rest.reading"
 
 SOURCES = (
@@ -19,28 +19,28 @@ SOURCES = (
         "rest",
         Turn.JOBMANAGER,
         f"{_READING}:read_jobmanager",
-        wanted=lambda run: run.cluster.url,
+        applies=lambda run: run.cluster.url,
         settings=(Setting("url", "address"),),
         suffices=True,
         subject=message("The JobManager"),
         probe="ingest.flink_rest.probe:probe_jobmanager",
-        tables=(*_OF_JOBS, VertexMetrics, VertexGauges, TaskManager),
+        tables=(*_JOB_TABLES, VertexMetrics, VertexGauges, TaskManager),
     ),
     Source(
         "history",
         Turn.JOBS,
         f"{_READING}:read_history_server",
-        wanted=lambda run: run.cluster.history_url,
+        applies=lambda run: run.cluster.history_url,
         settings=(Setting("history_url", "address", "--history"),),
         suffices=True,
         subject=message("The History Server"),
         probe="ingest.flink_rest.probe:probe_history_server",
-        tables=_OF_JOBS,
+        tables=_JOB_TABLES,
     ),
     Source(
         "thread_dumps",
-        Turn.ASKED_FOR,
-        f"{_READING}:ask_thread_dumps",
-        wanted=lambda run: run.answers and run.cluster.thread_dumps,
+        Turn.ON_REQUEST,
+        f"{_READING}:request_thread_dumps",
+        applies=lambda run: run.answers and run.cluster.thread_dumps,
     ),
 )

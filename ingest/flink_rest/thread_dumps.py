@@ -9,7 +9,7 @@ from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.flink_rest.payloads.thread_dump import Thread, thread_dump
 
 DUMPS_PER_CYCLE = 4
-"""Each stops all threads of a TaskManager for an instant (``dumpAllThreads`` needs a safepoint)."""
+"""A dump stops all threads of a TaskManager for an instant (``dumpAllThreads`` needs a safepoint)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +21,21 @@ class ThreadDumpAnswer:
 
 
 async def request(
-    client: RestClient, wanted: Sequence[str], at: Callable[[], datetime]
+    client: RestClient, taskmanager_ids: Sequence[str], at: Callable[[], datetime]
 ) -> tuple[ThreadDumpAnswer, ...]:
     return tuple(
         [
             await _request_dump(client, taskmanager_id, at)
-            for taskmanager_id in wanted[:DUMPS_PER_CYCLE]
+            for taskmanager_id in taskmanager_ids[:DUMPS_PER_CYCLE]
         ]
     )
 
 
 async def _request_dump(
-    client: RestClient, wanted: str, at: Callable[[], datetime]
+    client: RestClient, taskmanager_id: str, at: Callable[[], datetime]
 ) -> ThreadDumpAnswer:
     try:
-        threads = thread_dump(await client.get(f"{taskmanager_path(wanted)}/thread-dump"))
+        threads = thread_dump(await client.get(f"{taskmanager_path(taskmanager_id)}/thread-dump"))
     except (BadAnswer, Unanswered, Skipped) as error:
-        return ThreadDumpAnswer(wanted, at(), error=str(error))
-    return ThreadDumpAnswer(wanted, at(), threads)
+        return ThreadDumpAnswer(taskmanager_id, at(), error=str(error))
+    return ThreadDumpAnswer(taskmanager_id, at(), threads)

@@ -8,7 +8,7 @@ _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?![0-9])(?:\.([0-9]{1,3})(?![
 
 MAX_VERSION_CHARS = 60
 UNKNOWN = "<unknown>"
-_NOTHING_ELSE = re.compile(rf"[\w.+-]{{3,{MAX_VERSION_CHARS}}}", re.ASCII)
+_SAFE_TEXT = re.compile(rf"[\w.+-]{{3,{MAX_VERSION_CHARS}}}", re.ASCII)
 
 KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset(
     (2, minor) for minor in range(0, 4)
@@ -16,15 +16,15 @@ KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset(
 
 
 def release(version: str | None) -> tuple[int, ...] | None:
-    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``, ``None`` without a release.
-    Compare with (1, 13): a release of two numbers is any patch of it.
+    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``; ``None`` without a release.
+    A release of two numbers may be any patch: compare with tuples of two numbers.
     """
     match = _VERSION.match(version or "")
     return tuple(int(number) for number in match.groups() if number is not None) if match else None
 
 
 def named_release(version: str | None) -> tuple[tuple[int, ...], str] | None:
-    """The numbers of :func:`release`, and what a vendor, a snapshot or a candidate appends."""
+    """The numbers of :func:`release`, and the suffix of a vendor, a snapshot or a candidate."""
     text = (version or "").strip()
     match = _VERSION.match(text)
     numbers = release(text)
@@ -36,13 +36,13 @@ def is_version(text: object) -> bool:
     return (
         isinstance(text, str)
         and release(text) is not None
-        and _NOTHING_ELSE.fullmatch(text) is not None
+        and _SAFE_TEXT.fullmatch(text) is not None
     )
 
 
 def major(version: str | None) -> int | None:
-    parts = release(version)
-    return parts[0] if parts else None
+    numbers = release(version)
+    return numbers[0] if numbers else None
 
 
 def is_known(version: str | None) -> bool:
@@ -50,6 +50,5 @@ def is_known(version: str | None) -> bool:
 
 
 def has_time_metrics(version: str | None) -> bool:
-    """Busy and back-pressured time exist since 1.13; assumed for an unknown release."""
-    parts = release(version)
-    return parts is None or parts >= (1, 13)
+    numbers = release(version)
+    return numbers is None or numbers >= (1, 13)

@@ -9,24 +9,26 @@ from ingest.flink_rest.assembly import ParseResults, attempts_checksum, plan_ans
 from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.limits import Budget, RequestLimits
 from ingest.flink_rest.metric_names import (
-    chosen_subtasks,
     names_for,
     packed_paths,
+    select_subtasks,
     source_column,
     subtask_paths,
     subtasks_per_request,
 )
 from ingest.flink_rest.payloads import plan
 from ingest.flink_rest.payloads.event_time import feeders, is_of_event_time, names_to_ask
-from ingest.flink_rest.payloads.gauges import listed, wanted
+from ingest.flink_rest.payloads.gauges import listed_names, names_to_request
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import has_time_metrics
-from ingest.json_members import objects
+from ingest.json_members import object_list
 
 LISTED = "listed"
 MOST_OF_SOURCES = 12
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
-"""After each change of the job: operators register metrics some seconds after they open."""
+"""How often names are listed after a change of the job: operators register metrics some seconds
+after they open.
+"""
 
 
 async def read_gauges(
@@ -37,8 +39,8 @@ async def read_gauges(
     prefix_bytes: int,
     lean: bool,
 ) -> None:
-    """``prefix_bytes``: of a reverse proxy's path. Where another source measures the vertices, only
-    event time between them is requested.
+    """``prefix_bytes``: length of a reverse proxy's path. If task metrics come from another source,
+    only event time between vertices is requested.
     """
     paths = {
         vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"
@@ -47,27 +49,27 @@ async def read_gauges(
     if cursor.reported.count(LISTED) < (TIMES_LISTED_LEAN if lean else TIMES_LISTED):
         cursor.reported.append(LISTED)
         names, fed = _graph(reading)
-        of_event_time = {*fed, *(source for sources in fed.values() for source in sources)}
+        on_paths = {*fed, *(source for sources in fed.values() for source in sources)}
         for vertex_id, path in paths.items():
-            if reading.measured_elsewhere and vertex_id not in of_event_time:
+            if reading.measured_elsewhere and vertex_id not in on_paths:
                 continue
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
             if answer is not None:
                 try:
-                    metric_names = listed(answer.body)
+                    metric_names = listed_names(answer.body)
                 except Skipped as error:
                     session.skip(path, "bad_payload", str(error))
                     continue
-                before = [
+                previous_names = [
                     name for name in cursor.gauges.get(vertex_id, ()) if is_of_event_time(name)
                 ]
-                asked = (
+                time_names = (
                     names_to_ask(vertex_id, names.get(vertex_id, ""), metric_names, fed)
                     if names
-                    else before
+                    else previous_names
                 )
                 cursor.gauges[vertex_id] = [
-                    *asked,
+                    *time_names,
                     *(() if reading.measured_elsewhere else _needed_metrics(metric_names)),
                 ]
     cursor.gauges = {
@@ -75,8 +77,8 @@ async def read_gauges(
         for vertex_id, names in cursor.gauges.items()
         if names and vertex_id in paths
     }
-    for vertex_id, asked in cursor.gauges.items():
-        of_vertex = [name for name in asked if not source_column(name)]
+    for vertex_id, metric_names in cursor.gauges.items():
+        of_vertex = [name for name in metric_names if not source_column(name)]
         head = f"{paths[vertex_id]}?agg=min,max,sum&get="
         for path in packed_paths(head, map(quote, of_vertex), prefix_bytes):
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
@@ -86,7 +88,7 @@ async def read_gauges(
 
 def _needed_metrics(metric_names: list[str]) -> list[str]:
     of_source = [name for name in metric_names if source_column(name)]
-    return [*wanted(metric_names), *of_source[:MOST_OF_SOURCES]]
+    return [*names_to_request(metric_names), *of_source[:MOST_OF_SOURCES]]
 
 
 def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
@@ -98,7 +100,7 @@ def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[s
 
 
 LARGE_VERTEX = 500
-"""With more subtasks, placement (600 bytes each) is read only when the job changed."""
+"""With more subtasks, placement (600 bytes a subtask) is read only after the job changed."""
 
 
 class VertexReader:
@@ -115,7 +117,6 @@ class VertexReader:
         self._session, self._limits, self._budget = session, limits, budget
         self._reading, self._cursor, self._lean = reading, cursor, lean
         self._names = names_for(reading.flink_version)
-        # A reverse proxy's path in front of Flink's counts too.
         address = session.client.address
         self._prefix_bytes = len(address.base) - len(address.origin)
         self._paths = {
@@ -123,10 +124,9 @@ class VertexReader:
             for vertex_id in cursor.vertices
         }
 
-    async def read(self, *, placed: bool) -> None:
-        """``placed``: also where the subtasks run."""
+    async def read(self, *, with_placement: bool) -> None:
         reading, cursor = self._reading, self._cursor
-        if placed:
+        if with_placement:
             await self._read_placement()
         if not reading.measured_elsewhere:
             await self._read_backpressure()
@@ -141,7 +141,7 @@ class VertexReader:
             for vertex_id, path in self._paths.items()
             if vertex_id not in reading.backpressure
         ]
-        cursor.not_measured_at = self._session.skip_what_lasts(unknown, cursor.not_measured_at)
+        cursor.not_measured_at = self._session.skip_lasting(unknown, cursor.not_measured_at)
 
     async def _read_placement(self) -> None:
         reading, cursor = self._reading, self._cursor
@@ -158,7 +158,9 @@ class VertexReader:
         cursor.started = cursor.started if checksum is None else checksum
 
     async def _read_backpressure(self) -> None:
-        """The only figure before 1.13, and the only one for all subtasks of large vertices at once."""
+        """Back-pressure is the only figure before 1.13, and the only one that one request returns
+        for all subtasks of a large vertex.
+        """
         needed = {
             vertex_id: f"{path}/backpressure"
             for vertex_id, path in self._paths.items()
@@ -182,7 +184,7 @@ class VertexReader:
                     "sample, the hottest and a rotating share; the others are unknown in it. "
                     "Back-pressure is read for all.",
                 )
-            subtasks = chosen_subtasks(
+            subtasks = select_subtasks(
                 parallelism, at_most, _hottest(reading.backpressure.get(vertex_id)), cursor.turn
             )
             vertex_paths = subtask_paths(
@@ -230,8 +232,8 @@ def _hottest(backpressure: Answer | None) -> list[int]:
             default=0.0,
         )
 
-    subtasks = objects(backpressure.body, "subtasks") if backpressure else []
-    known = [subtask for subtask in subtasks if isinstance(subtask.get("subtask"), int)]
+    subtasks = object_list(backpressure.body, "subtasks") if backpressure else []
+    indexed = [subtask for subtask in subtasks if isinstance(subtask.get("subtask"), int)]
     return list(
-        dict.fromkeys(subtask["subtask"] for subtask in sorted(known, key=heat, reverse=True))
+        dict.fromkeys(subtask["subtask"] for subtask in sorted(indexed, key=heat, reverse=True))
     )

@@ -5,7 +5,6 @@ GIVE_UP_COMMIT_AFTER_S = 120
 
 
 def commit_attempts() -> Retrying:
-    """Losing the race for a version is normal with several writers."""
     return Retrying(
         retry=retry_if_exception_type(CommitFailedError),
         wait=wait_random_exponential(multiplier=0.02, max=1),

@@ -11,17 +11,17 @@ from ingest.lake.damage import LakeDamaged
 from ingest.lake.news import ROUTINE, has_news
 from ingest.lake.reader import LakeReader
 from ingest.lake.rows import group_by_table, to_arrow
-from ingest.lake.tables import Table, lacking_columns, with_dropped_columns
+from ingest.lake.tables import Table, missing_columns, with_dropped_columns
 from ingest.records import Observed, Record
 
 
 def append(
     lake: LakeReader, observed: Iterable[Observed], tables: Mapping[str, Table]
 ) -> dict[str, int]:
-    """One commit per table that has rows; returns table name → version. Repeated rows are
-    duplicates by the table's identity, which readers fold. Raises the storage's own error when a
-    commit does not succeed in two minutes, and ``LakeDamaged`` if a table cannot be written, once
-    all others are.
+    """One commit per table that has rows; returns table name → version. Rows may repeat: readers
+    drop duplicates by the table's identity. Raises the storage's error if a commit does not succeed
+    in two minutes. Raises ``LakeDamaged`` if a table is damaged, after all other tables are
+    written.
     """
     versions: dict[str, int] = {}
     damage: LakeDamaged | None = None
@@ -38,14 +38,14 @@ def append(
 
 @contextlib.contextmanager
 def staged_commit(lake: LakeReader, table: Table) -> Iterator[tuple[DeltaTable, int]]:
-    """For a writer that stamps files itself: yields (table, version to stamp)."""
-    with _writers_turn(lake, table):
+    """Yields (table, version of the next commit), which a writer puts into its rows."""
+    with _write_lock(lake, table):
         delta = _open(lake, table)
         yield delta, delta.version() + 1
 
 
 def _append(lake: LakeReader, table: Table, rows: Sequence[tuple[Observed, Record]]) -> int:
-    described = None if has_news(record for _, record in rows) else {ROUTINE: "true"}
+    metadata = None if has_news(record for _, record in rows) else {ROUTINE: "true"}
     for attempt in commit_attempts():
         with attempt, staged_commit(lake, table) as (delta, version):
             write_deltalake(
@@ -53,7 +53,7 @@ def _append(lake: LakeReader, table: Table, rows: Sequence[tuple[Observed, Recor
                 with_dropped_columns(to_arrow(table, rows, version), delta),
                 mode="append",
                 writer_properties=WriterProperties(compression="ZSTD"),
-                commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=described),
+                commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=metadata),
             )
             return version
     raise AssertionError("unreachable: Retrying either returns or raises")
@@ -62,8 +62,8 @@ def _append(lake: LakeReader, table: Table, rows: Sequence[tuple[Observed, Recor
 def _open(lake: LakeReader, table: Table) -> DeltaTable:
     delta = lake.open_or_none(table)
     if delta is not None:
-        if lacking := lacking_columns(delta, table):
-            delta.alter.add_columns(lacking)
+        if missing := missing_columns(delta, table):
+            delta.alter.add_columns(missing)
         return delta
     if lake.local_root:
         lake.local_root.mkdir(parents=True, exist_ok=True)
@@ -73,14 +73,14 @@ def _open(lake: LakeReader, table: Table) -> DeltaTable:
         mode="ignore",
         partition_by=["date"],
         description=table.row,
-        # Bounds are recorded for these only: wide arrays would make the log larger than the data.
-        configuration={"delta.dataSkippingStatsColumns": ",".join(_bounded_columns(table))},
+        # No bounds for other columns: those of wide arrays would make the log larger than the data.
+        configuration={"delta.dataSkippingStatsColumns": ",".join(_columns_with_bounds(table))},
         storage_options=dict(lake.storage_options) or None,
     )
 
 
 @contextlib.contextmanager
-def _writers_turn(lake: LakeReader, table: Table) -> Iterator[None]:
+def _write_lock(lake: LakeReader, table: Table) -> Iterator[None]:
     root = lake.local_root
     if root is None:
         yield
@@ -102,7 +102,7 @@ def _writers_turn(lake: LakeReader, table: Table) -> Iterator[None]:
         os.close(handle)
 
 
-def _bounded_columns(table: Table) -> list[str]:
+def _columns_with_bounds(table: Table) -> list[str]:
     names = ["commit_seq", table.time_column, "observed_at", "cluster"]
     names += [
         column.name

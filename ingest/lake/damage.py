@@ -23,8 +23,8 @@ class LakeDamaged(Refused):
 def readable_errors(
     table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str
 ) -> Iterator[None]:
-    """Errors of the Delta and Parquet libraries as one sentence. ``in_files`` says what is wrong
-    with its data files.
+    """Turns errors of the Delta and Parquet libraries into ``LakeDamaged`` with one sentence.
+    ``in_files`` returns what is wrong with the table's data files, "" for nothing.
     """
     try:
         yield
@@ -33,7 +33,7 @@ def readable_errors(
     except (DeltaError, pa.ArrowException, OSError) as error:
         why = in_files() or _in_log(folder)
         if not why and isinstance(error, OSError):
-            raise  # a full disk or a storage that is away is no damage, and says so itself
+            raise  # a full disk or an unreachable storage is no damage; its message says enough
         raise damaged(table, uri, why or _first_line(error)) from error
 
 
@@ -51,6 +51,7 @@ def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
 
 
 def broken_file(table: Table, paths: Iterable[Path]) -> str:
+    """What is wrong with the first file that cannot be read; "" if all files can."""
     for path, _ in zip(paths, range(MAX_FILES_CHECKED), strict=False):
         try:
             names = set(pq.read_schema(path).names)

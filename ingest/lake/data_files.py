@@ -1,4 +1,6 @@
-"""Where Arrow reads the data files of a table, so that a process can end while it reads ahead."""
+"""How Arrow reads the data files of a table. Arrow's threads may still read ahead when the process
+ends; calls from them into Python are counted, and the process waits until there are none.
+"""
 
 import atexit
 import threading
@@ -18,9 +20,9 @@ from pyarrow import fs
 from ingest.messages import count_text
 
 WAITS_S = 10.0
-"""For reads in progress when a process ends; a hanging storage must not block it."""
+"""Longest wait for reads when a process ends: a hanging storage must not block it."""
 QUIET_S = 0.1
-"""Threads without a call to Python for this long have an empty queue."""
+"""After this time without a call to Python, the threads have nothing left to read."""
 
 
 def dataset(
@@ -40,7 +42,7 @@ def dataset(
         filesystem=fs.SubTreeFileSystem(str(folder.absolute()), fs.LocalFileSystem())
     )
     for fragment in rows.get_fragments(filter=condition):
-        # Another file in its place may be complete but lack the requested columns.
+        # Another file of that name may be readable but have other columns.
         if (size := (folder / fragment.path).stat().st_size) != sizes[fragment.path]:
             raise pa.ArrowInvalid(
                 f"{fragment.path} has {count_text(size, 'byte')}, and {sizes[fragment.path]:,} "
@@ -55,7 +57,7 @@ class _Storage(DeltaStorageHandler):
             return pa.PythonFile(_File(self._handler.open_input_file(path)), mode="r")
 
 
-class _Calls:
+class _CallCounter:
     def __init__(self) -> None:
         # Garbage collection may release a file while this lock is held.
         self._lock = threading.RLock()
@@ -81,7 +83,7 @@ class _Calls:
             self._last = time.monotonic()
 
 
-_calls = _Calls()
+_calls = _CallCounter()
 
 
 class _File:
@@ -90,13 +92,13 @@ class _File:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._file, name)
-        return partial(_called, value) if callable(value) else value
+        return partial(_call_counted, value) if callable(value) else value
 
     def __del__(self) -> None:
         with _calls:
             del self._file
 
 
-def _called(method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+def _call_counted(method: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
     with _calls:
-        return method(*arguments, **named)
+        return method(*arguments, **keywords)

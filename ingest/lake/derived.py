@@ -3,10 +3,9 @@ from dataclasses import replace
 from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Column, Table
 
 REFUSED = "refused"
-"""Of a trigger that was refused before it took a checkpoint id: only the log shows it."""
+"""Outcome of a trigger that was refused before it took a checkpoint id: only the log shows it."""
 
-# What is not described here is what the serving table checkpoint_fact says of the column of its
-# name.
+# For a column without meaning, see the column of that name in the serving table checkpoint_fact.
 CHECKPOINT_FACTS = Table(
     "derived/checkpoint_facts",
     "what one run found of one checkpoint, as far as roll-ups need it, or of one refused trigger",
@@ -38,20 +37,21 @@ READ_BY_SPARK: dict[str, Table] = {
     name: replace(TABLES[name], name=f"derived/{name}")
     for name in ("log_records", "references", "snapshots", "skips")
 }
-"""By the name of the raw table, which has the same rows as written by collectors."""
+"""Name of a raw table, which collectors write → the table to which Spark writes such rows."""
 
 DERIVED: dict[str, Table] = {
     table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)
 }
 NO_JOBS = frozenset({"namenode_samples"})
-"""Raw tables that say nothing of jobs: pages read them as they are."""
+"""Raw tables without rows about jobs: pages read them directly."""
 CYCLE_TABLES: dict[str, Table] = {
     **{name: table for name, table in TABLES.items() if name not in NO_JOBS},
     **{table.name: table for table in READ_BY_SPARK.values()},
 }
-"""A new commit to one makes a cycle run."""
+"""Tables for which a new commit makes a cycle run."""
 ALL_TABLES: dict[str, Table] = {**TABLES, **DERIVED}
 
 
 def with_same_rows(table: str) -> tuple[str, ...]:
+    """A raw table, and the table to which Spark writes such rows, if there is one."""
     return (table, READ_BY_SPARK[table].name) if table in READ_BY_SPARK else (table,)

@@ -1,4 +1,4 @@
-"""The only tables that Spark writes: no module of ``spark_jobs`` imports what writes a raw table."""
+"""Commits by Spark, which writes only derived tables: ``spark_jobs`` imports no other writer."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -12,7 +12,6 @@ from ingest.records import Observed
 
 
 def append(lake: LakeReader, observed: Iterable[Observed]) -> dict[str, int]:
-    """To the tables of ``READ_BY_SPARK``; other records are refused."""
     return commits.append(lake, observed, READ_BY_SPARK)
 
 

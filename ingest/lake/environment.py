@@ -9,8 +9,8 @@ from ingest.errors import Refused
 def lake_place(
     root: str | None = None, environment: Mapping[str, str] = os.environ
 ) -> tuple[str, dict[str, str]]:
-    """``root``, else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``; and storage options from
-    ``WEIR_LAKE_OPTIONS`` (JSON). Raises ``Refused``.
+    """The lake's root, and storage options from ``WEIR_LAKE_OPTIONS`` (JSON). The root is ``root``,
+    else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``. Raises ``Refused``.
     """
     home = environment.get("WEIR_HOME") or "var"
     chosen = root or environment.get("WEIR_LAKE_ROOT") or str(Path(home) / "lake")

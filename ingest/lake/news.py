@@ -1,13 +1,15 @@
+"""Whether a commit has news, for which a cycle runs at once."""
+
 from collections.abc import Iterable
 
 from ingest.job_states import NOT_LISTED
 from ingest.records import Checkpoint, Job, LogRecord, Record, Skip
 
 ROUTINE = "weir.routine"
-"""In the description of a commit that brought no news."""
+"""Key in the metadata of a commit without news."""
 
 NEWS_LEVELS = frozenset({"WARN", "WARNING", "ERROR", "FATAL", "SEVERE"})
-"""Other log lines are read for checkpoints, which REST reports earlier."""
+"""Lines of other levels tell of checkpoints, which REST reports earlier."""
 
 
 def has_news(records: Iterable[Record]) -> bool:
@@ -19,8 +21,7 @@ def is_news(record: Record) -> bool:
         case Checkpoint(status=status):
             return status in ("COMPLETED", "FAILED")
         case Job(vertices=vertices, state=state):
-            # Read in full, because it changed or a sample was due; the list of jobs alone only says
-            # whether it is still there.
+            # The job has vertices if it was read in full, since it changed or a sample was due.
             return vertices is not None or state == NOT_LISTED
         case LogRecord(level=level):
             return level.upper() in NEWS_LEVELS

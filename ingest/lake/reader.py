@@ -1,4 +1,4 @@
-"""The Delta library runs threads of its own: never open a lake in a process that forks afterwards."""
+"""Reads the lake. Never open a lake in a process that forks later: the Delta library has threads."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,9 @@ from ingest.lake.tables import Table, with_columns
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file of a pinned version, with recorded bounds."""
+    """One Parquet file of a version, with the bounds of its ``commit_seq`` and time column. Bounds
+    are None if they were not recorded.
+    """
 
     uri: str
     size_bytes: int
@@ -36,10 +38,6 @@ class DataFile:
 
 @dataclass(frozen=True)
 class LakeReader:
-    """``root`` is a path or a URI (``file:``, ``hdfs:``, ``s3:``); ``storage_options`` are those of
-    the Delta library.
-    """
-
     root: str
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -48,7 +46,7 @@ class LakeReader:
         return delta.version() if delta else 0
 
     def transactions(self, table: str, names: Sequence[str]) -> list[int]:
-        """The version of each Delta transaction in the newest commit that names it, else 0."""
+        """For each name, the version of the newest Delta transaction of that name, else 0."""
         delta = self.open_or_none(ALL_TABLES[table])
         return [(delta.transaction_version(name) or 0) if delta else 0 for name in names]
 
@@ -67,14 +65,14 @@ class LakeReader:
         )
 
     def has_news(self, table: str, after: int) -> bool:
-        # Compaction and removal are recorded as other operations.
+        # Compaction and removal of rows are not WRITE.
         return any(
             commit["operation"] == "WRITE" and ROUTINE not in commit
             for commit in self._commits(table, after)
         )
 
     def commit_times(self, table: str, after: int) -> dict[int, int]:
-        """Commit → its time in ms since 1970; those of old commits may be unknown."""
+        """Version → time of its commit in epoch ms. Old commits may be absent."""
         return {commit["version"]: commit["timestamp"] for commit in self._commits(table, after)}
 
     def _commits(self, table: str, after: int) -> list[dict[str, Any]]:
@@ -95,8 +93,8 @@ class LakeReader:
         from_time: datetime | None = None,
         to_time: datetime | None = None,
     ) -> list[DataFile]:
-        """Files that may hold rows with ``after_seq < commit_seq <= up_to_seq`` in that time, by
-        recorded bounds: callers still filter rows.
+        """Files that may hold rows with ``after_seq < commit_seq <= up_to_seq`` and a time from
+        ``from_time`` to ``to_time``. Callers still filter rows.
         """
         delta = self.open_or_none(ALL_TABLES[table], version)
         if delta is None:
@@ -128,14 +126,11 @@ class LakeReader:
         columns: Sequence[str] | None = None,
         limit: int,
     ) -> pa.Table:
-        """By equality on ``where`` and time in ``[from_time, to_time]``; pruned by partition and
-        file bounds.
-        """
         declared = ALL_TABLES[table]
-        wanted = list(columns or (column.name for column in declared.all_columns))
+        names = list(columns or (column.name for column in declared.all_columns))
         delta = self.open_or_none(declared)
         if delta is None:
-            return pa.schema([declared.schema.field(name) for name in wanted]).empty_table()
+            return pa.schema([declared.schema.field(name) for name in names]).empty_table()
         time = pc.field(declared.time_column)
         condition = (time >= _ms(from_time)) & (time <= _ms(to_time))
         condition &= (pc.field("date") >= from_time.astimezone(UTC).date()) & (
@@ -143,17 +138,19 @@ class LakeReader:
         )
         for name, value in where.items():
             condition &= pc.field(name) == value
-        with self.readable_errors(declared, its_files=True):
+        with self.readable_errors(declared, checks_files=True):
             folder = self.local_root / table if self.local_root else None
             rows = data_files.dataset(delta, folder, self.storage_options, condition)
-            known = [name for name in wanted if name in rows.schema.names]
+            stored_names = [name for name in names if name in rows.schema.names]
             return with_columns(
-                rows.scanner(columns=known, filter=condition).head(limit), declared.schema, wanted
+                rows.scanner(columns=stored_names, filter=condition).head(limit),
+                declared.schema,
+                names,
             )
 
     def broken_file(self, table: str) -> str:
-        """What is wrong with the first data file that cannot be read, "" if all can or the lake
-        lies elsewhere.
+        """What is wrong with the first data file that cannot be read. Empty if all files can be
+        read, or if the lake is not local.
         """
         if self.local_root is None:
             return ""
@@ -177,10 +174,10 @@ class LakeReader:
         return f"{self.root.rstrip('/')}/{table.name}"
 
     def readable_errors(
-        self, table: Table, *, its_files: bool = False
+        self, table: Table, *, checks_files: bool = False
     ) -> contextlib.AbstractContextManager[None]:
         root = self.local_root
-        in_files = partial(self.broken_file, table.name) if its_files else str
+        in_files = partial(self.broken_file, table.name) if checks_files else str
         return readable_errors(
             table, self.uri(table), root / table.name if root else None, in_files
         )

@@ -12,7 +12,6 @@ from ingest.records import Observed, Record
 log = logging.getLogger(__name__)
 
 MAX_DAYS_A_COMMIT = 1_000
-"""Each day is a folder and a file; false times could make a hundred thousand."""
 
 
 def table_of(record: Record) -> Table:
@@ -41,8 +40,8 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
     try:
         arrow = pa.table(columns, schema=table.schema)
     except UnicodeEncodeError:
-        # Half a surrogate pair, as in a file name that is not UTF-8. Checking every text beforehand
-        # would slow each cycle.
+        # A text has half a surrogate pair, as in a file name that is not UTF-8. Texts are not
+        # checked beforehand, since that would slow each cycle.
         arrow = pa.table(
             {name: _storable(values) for name, values in columns.items()}, schema=table.schema
         )
@@ -58,17 +57,19 @@ def _with_dates(
     ]
     if len({day for day, _, _ in dated}) <= MAX_DAYS_A_COMMIT:
         return dated
-    apart: dict[date, int] = {}
+    distance_days: dict[date, int] = {}
     for day, reading, _ in dated:
         days = abs((day - _day(reading.observed_at)).days)
-        apart[day] = min(days, apart.get(day, days))
-    kept = set(sorted(apart, key=lambda day: apart[day])[:MAX_DAYS_A_COMMIT])
+        distance_days[day] = min(days, distance_days.get(day, days))
+    nearest_days = set(
+        sorted(distance_days, key=lambda day: distance_days[day])[:MAX_DAYS_A_COMMIT]
+    )
     log.warning(
         "Rows of %d days far from when they were read are left out of lake table %s",
-        len(apart) - len(kept),
+        len(distance_days) - len(nearest_days),
         table.name,
     )
-    return [row for row in dated if row[0] in kept]
+    return [row for row in dated if row[0] in nearest_days]
 
 
 def _storable(value: Any) -> Any:

@@ -9,7 +9,6 @@ from ingest.lake.tables import TABLES
 from ingest.records import Observed
 
 KEEP_REPLACED_FILES = timedelta(hours=24)
-"""So that a reader pinned to an older version finds them."""
 
 
 @dataclass(frozen=True)
@@ -19,16 +18,17 @@ class Lake(LakeReader):
 
     def compact(self, table: str) -> dict[str, object]:
         delta = self.open_or_none(ALL_TABLES[table])
-        with self.readable_errors(ALL_TABLES[table], its_files=True):
+        with self.readable_errors(ALL_TABLES[table], checks_files=True):
             return dict(delta.optimize.compact()) if delta else {}
 
     def forget(self, table: str, before: date, spared_clusters: Sequence[str]) -> int:
+        """Delete rows of earlier days, except of ``spared_clusters``; returns their number."""
         delta = self.open_or_none(ALL_TABLES[table])
         if delta is None:
             return 0
         names = ", ".join("'" + name.replace("'", "''") + "'" for name in spared_clusters)
         spared = f" AND cluster NOT IN ({names})" if names else ""
-        with self.readable_errors(ALL_TABLES[table], its_files=True):
+        with self.readable_errors(ALL_TABLES[table], checks_files=True):
             return int(delta.delete(f"date < '{before}'{spared}")["num_deleted_rows"])
 
     def vacuum(self, table: str) -> list[str]:
@@ -36,7 +36,7 @@ class Lake(LakeReader):
         if delta is None:
             return []
         hours = int(KEEP_REPLACED_FILES.total_seconds() // 3600)
-        with self.readable_errors(ALL_TABLES[table], its_files=True):
+        with self.readable_errors(ALL_TABLES[table], checks_files=True):
             return delta.vacuum(
                 retention_hours=hours, dry_run=False, enforce_retention_duration=False
             )

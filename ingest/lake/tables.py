@@ -1,5 +1,5 @@
-"""The raw lake tables: rows as in :mod:`ingest.records`, with identity, partition and order. The
-writer, the Python reader and Spark's schemas follow them.
+"""The raw lake tables: columns follow from :mod:`ingest.records`; identity, partition and order are
+declared here. The writer, the Python reader and Spark's schemas are derived from these tables.
 """
 
 from collections.abc import Sequence
@@ -48,6 +48,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
+    """``row``: meaning of a row. Rows with equal ``identity`` are the same row."""
+
     name: str
     row: str
     columns: tuple[Column, ...]
@@ -80,13 +82,13 @@ def columns_of(record: type) -> tuple[Column, ...]:
 
 
 def _column(name: str, hint: Any) -> Column:
-    plain = hint
+    type_hint = hint
     meaning = ""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     if get_origin(hint) is Annotated:
-        plain, meaning, *stated = get_args(hint)
-        unit = stated[0] if stated else unit
-    type_ = _arrow_type(plain)
+        type_hint, meaning, *declared_unit = get_args(hint)
+        unit = declared_unit[0] if declared_unit else unit
+    type_ = _arrow_type(type_hint)
     if pa.types.is_list(type_) and not pa.types.is_struct(type_.value_type):
         meaning = f"per subtask: {meaning}"
     return Column(name, type_, meaning, unit)
@@ -96,13 +98,13 @@ def _arrow_type(hint: Any) -> pa.DataType:
     if hint in _TYPES:
         return _TYPES[hint]
     if is_dataclass(hint):
-        return pa.struct(
-            [(name, _arrow_type(inner)) for name, inner in get_type_hints(hint).items()]
-        )
-    inner = next(option for option in get_args(hint) if option is not NoneType)
-    return pa.list_(_arrow_type(inner)) if get_origin(hint) is tuple else _arrow_type(inner)
+        return pa.struct([(name, _arrow_type(item)) for name, item in get_type_hints(hint).items()])
+    item = next(option for option in get_args(hint) if option is not NoneType)
+    return pa.list_(_arrow_type(item)) if get_origin(hint) is tuple else _arrow_type(item)
 
 
+# Record, table, meaning of a row, identity, time column and order. The cluster is put before
+# identity and order.
 _RAW: tuple[tuple[type[Record], str, str, tuple[str, ...], str, tuple[str, ...]], ...] = (
     (
         Job,
@@ -228,9 +230,7 @@ _RAW: tuple[tuple[type[Record], str, str, tuple[str, ...], str, tuple[str, ...]]
         ("observed_at",),
     ),
 )
-"""Record, table, meaning of a row, identity, time column and order; identity and order begin with
-the cluster.
-"""
+
 TABLE_OF_RECORD: dict[type[Record], Table] = {
     record: Table(
         name, row, columns_of(record), ("cluster", *identity), time_column, ("cluster", *sort_by)
@@ -241,29 +241,29 @@ TABLES: dict[str, Table] = {table.name: table for table in TABLE_OF_RECORD.value
 REFERENCES = TABLES["references"]
 
 
-def lacking_columns(delta: DeltaTable, table: Table) -> list[Field]:
-    known = {field.name for field in delta.schema().fields}
+def missing_columns(delta: DeltaTable, table: Table) -> list[Field]:
+    stored_names = {field.name for field in delta.schema().fields}
     return Schema.from_arrow(
-        pa.schema([_stored(field) for field in table.schema if field.name not in known])
+        pa.schema([_stored(field) for field in table.schema if field.name not in stored_names])
     ).fields
 
 
 def with_dropped_columns(rows: pa.Table, delta: DeltaTable) -> pa.Table:
-    """Null in the columns that an earlier version wrote."""
+    """Adds columns that only an earlier version of Weir wrote, as nulls."""
     for column in pa.schema(delta.schema().to_arrow()):
         if column.name not in rows.column_names:
             rows = rows.append_column(column, pa.nulls(rows.num_rows, column.type))
     return rows
 
 
-def with_columns(rows: pa.Table, declared: pa.Schema, wanted: Sequence[str]) -> pa.Table:
-    """Null if the table they were read from lacks one."""
-    for name in wanted:
+def with_columns(rows: pa.Table, declared: pa.Schema, names: Sequence[str]) -> pa.Table:
+    """The columns ``names``; those that ``rows`` lacks are null."""
+    for name in names:
         if name not in rows.column_names:
             rows = rows.append_column(
                 declared.field(name), pa.nulls(rows.num_rows, declared.field(name).type)
             )
-    return rows.select(list(wanted))
+    return rows.select(list(names))
 
 
 def _stored(field: pa.Field) -> pa.Field:

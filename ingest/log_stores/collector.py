@@ -11,7 +11,7 @@ from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import Gate, RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.json_members import listed
+from ingest.json_members import as_list
 from ingest.log_stores.elasticsearch import Elasticsearch
 from ingest.log_stores.loki import Loki
 from ingest.log_stores.pages import LAST_NS, NS_PER_MS, NS_PER_S, Line, Page, Store
@@ -37,7 +37,7 @@ def store_of(source: LogStoreSource) -> Store:
 
 
 def client_of(source: LogStoreSource, tls: Tls, gate: Gate | None = None) -> RestClient:
-    """Signs in as the store's settings say, never as the cluster does."""
+    """Signs in with the store's credentials, never with those of the cluster."""
     return RestClient(
         source.url,
         auth=source.auth,
@@ -51,14 +51,14 @@ def client_of(source: LogStoreSource, tls: Tls, gate: Gate | None = None) -> Res
 
 
 LATE_S = 120
-"""Later lines are not read: shippers wait for seconds, indices refresh within thirty."""
-MOST_AGAIN = 20_000
-"""Lines read again to find late ones: fewer than the spool remembers (``REMEMBERED_LINES``)."""
+"""Lines that arrive later are not read: shippers wait for seconds, indices refresh within 30 s."""
+MOST_REPEATED = 20_000
+"""Most lines that are read again to find late lines: the spool remembers ``REMEMBERED_LINES``."""
 
 
 @dataclass(slots=True)
-class ReadTo:
-    """Everything from ``from_ns`` to ``to_ns`` was read. ``recent``: begin and new lines of each of
+class Progress:
+    """Lines from ``from_ns`` to ``to_ns`` were read. ``recent``: begin and number of new lines of
     the last cycles. ``of``: a digest of the store's settings.
     """
 
@@ -70,13 +70,13 @@ class ReadTo:
     @classmethod
     def from_cursor(
         cls, document: Mapping[str, Any], source: LogStoreSource, now_ns: int
-    ) -> "ReadTo":
+    ) -> "Progress":
         of, first_ns = digest(source), now_ns - round(source.backfill_s) * NS_PER_S
         match document:
-            case {"of": str(known), "from_ns": int(from_ns), "to_ns": int(to_ns)} if (
-                known == of and 0 <= from_ns <= min(to_ns, now_ns) <= LAST_NS
+            case {"of": str(stored), "from_ns": int(from_ns), "to_ns": int(to_ns)} if (
+                stored == of and 0 <= from_ns <= min(to_ns, now_ns) <= LAST_NS
             ):
-                pairs = filter(_is_pair, listed(document.get("recent")))
+                pairs = filter(_is_pair, as_list(document.get("recent")))
                 return cls(of, from_ns, to_ns, [(at, lines) for at, lines in pairs])
         return cls(of, first_ns, first_ns)
 
@@ -89,27 +89,27 @@ class ReadTo:
         }
 
     def begin_ns(self, now_ns: int) -> int:
-        """Some time before ``to_ns``, for late lines, if these are few; never in the future."""
+        """Up to ``LATE_S`` before ``to_ns``, to find late lines, if there are few lines."""
         read_to = min(self.to_ns, now_ns)
-        begin, again = read_to, 0
+        begin, repeated = read_to, 0
         for at, lines in reversed(self.recent):
-            again += lines
-            if again > MOST_AGAIN:
+            repeated += lines
+            if repeated > MOST_REPEATED:
                 break
             begin = min(begin, at)
         return max(begin, read_to - LATE_S * NS_PER_S, min(self.from_ns, read_to))
 
-    def took(self, begun_ns: int, lines: int) -> None:
+    def add_cycle(self, begun_ns: int, lines: int) -> None:
         oldest = self.to_ns - LATE_S * NS_PER_S
-        kept = [*self.recent, (begun_ns, lines)]
-        # A cycle that began before the oldest instant is needed: it may hold lines behind it.
-        begins = [at for at, _ in kept if at <= oldest]
-        self.recent = [pair for pair in kept if pair[0] >= max(begins, default=0)][-200:]
+        cycles = [*self.recent, (begun_ns, lines)]
+        # The last cycle that began before ``oldest`` may have lines after it.
+        begins = [at for at, _ in cycles if at <= oldest]
+        self.recent = [pair for pair in cycles if pair[0] >= max(begins, default=0)][-200:]
 
 
 def digest(source: LogStoreSource) -> str:
-    asked = "\0".join((source.kind, source.url, source.index, source.query, source.tenant))
-    return sha256(asked.encode("utf-8", "replace")).hexdigest()[:16]
+    settings = "\0".join((source.kind, source.url, source.index, source.query, source.tenant))
+    return sha256(settings.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _is_pair(pair: Any) -> bool:
@@ -133,7 +133,7 @@ _UNREADABLE = frozenset({"too_large", "bad_json"})
 
 @dataclass(frozen=True, slots=True)
 class StoreRead:
-    """Everything before ``read_to`` was read. ``behind``: the cycle ended before it caught up."""
+    """Lines before ``read_to`` were read. ``behind``: the cycle ended before it reached the present."""
 
     cursor: dict[str, Any]
     read_from: datetime
@@ -145,18 +145,25 @@ class StoreRead:
 
 
 async def read_store(run: ClusterRun) -> SourceRead | None:
-    """A store that does not answer stops no other source, unless the cluster has none."""
+    """If the store does not answer, only a cluster without other sources is unreachable."""
     if (store := run.cluster.log_store) is None:
         return None
     share_bytes = min(
         MAX_BYTES,
-        max(LEAST_BYTES, SHARD_BYTES // run.shard.count(lambda cluster: cluster.log_store)),
+        max(
+            LEAST_BYTES, SHARD_BYTES // run.shard.count_clusters(lambda cluster: cluster.log_store)
+        ),
     )
-    async with run.asking(
+    async with run.count_requests(
         client_of(store, run.cluster.tls, run.shard.gates.of(store.url))
     ) as client:
         source_read = await read_lines(
-            client, store, run.part(SOURCE), run.part("logs"), run.shard.at, max_bytes=share_bytes
+            client,
+            store,
+            run.cursor_of(SOURCE),
+            run.cursor_of("logs"),
+            run.shard.at,
+            max_bytes=share_bytes,
         )
     run.outcome["log_store"] = source_read
     if not _is_alone(run.cluster, store):
@@ -175,31 +182,30 @@ async def read_lines(
     client: RestClient,
     source: LogStoreSource,
     cursor: Mapping[str, Any],
-    of_logs: Mapping[str, Any],
+    logs_cursor: Mapping[str, Any],
     at: Callable[[], datetime],
     *,
     max_bytes: int = MAX_BYTES,
     max_lines: int = MAX_LINES,
 ) -> StoreRead:
-    """``of_logs`` is the cursor of the cluster's logs."""
     now_ns = int(at().timestamp() * NS_PER_S)
-    known = ReadTo.from_cursor(cursor, source, now_ns)
-    reading = _Reading(
-        client, store_of(source), Spool(Path(source.spool)), known, now_ns, max_bytes, max_lines
+    progress = Progress.from_cursor(cursor, source, now_ns)
+    reading = _StoreReading(
+        client, store_of(source), Spool(Path(source.spool)), progress, now_ns, max_bytes, max_lines
     )
     error: IngestError | None = None
     try:
-        await asyncio.to_thread(reading.spool.make_room, of_logs, time.time())
+        await asyncio.to_thread(reading.spool.make_room, logs_cursor, time.time())
         await reading.run()
     except IngestError as raised:
         error = raised
-    begun_ns, known.to_ns = known.to_ns, max(reading.to_ns, min(known.to_ns, now_ns))
-    known.took(begun_ns, reading.lines)
+    begun_ns, progress.to_ns = progress.to_ns, max(reading.to_ns, min(progress.to_ns, now_ns))
+    progress.add_cycle(begun_ns, reading.lines)
     return StoreRead(
-        cursor=known.to_json(),
-        read_from=_instant(known.from_ns),
-        read_to=_instant(known.to_ns),
-        behind=known.to_ns < now_ns,
+        cursor=progress.to_json(),
+        read_from=_instant(progress.from_ns),
+        read_to=_instant(progress.to_ns),
+        behind=progress.to_ns < now_ns,
         lines=reading.lines,
         skips=(
             *reading.skips,
@@ -209,57 +215,57 @@ async def read_lines(
     )
 
 
-class _Reading:
+class _StoreReading:
     def __init__(
         self,
         client: RestClient,
         store: Store,
         spool: Spool,
-        known: ReadTo,
+        progress: Progress,
         now_ns: int,
         max_bytes: int,
         max_lines: int,
     ) -> None:
         self._client, self._store, self.spool = client, store, spool
-        self._known_ns, self._now_ns = known.to_ns, now_ns
+        self._stored_ns, self._now_ns = progress.to_ns, now_ns
         self._limit, self._largest = store.usual_lines, store.most_lines
         self._bytes, self._max_lines = max_bytes, max_lines
         self._until_s = time.monotonic() + MAX_S
         self.lines = 0
         self._skipped = 0
         self.skips: list[Skip] = []
-        self.to_ns = known.begin_ns(now_ns)
+        self.to_ns = progress.begin_ns(now_ns)
 
     async def run(self) -> None:
         for _ in range(MAX_REQUESTS):
-            if self.to_ns >= self._now_ns or self._is_used_up():
+            if self.to_ns >= self._now_ns or self._is_exhausted():
                 break
-            await self._read_on()
+            await self._read_page()
         if self._skipped > MAX_SKIPS:
             self._skip(
                 "more",
                 f"{self._skipped - MAX_SKIPS:,} more records of {self._store.name} were skipped.",
             )
 
-    def _is_used_up(self) -> bool:
+    def _is_exhausted(self) -> bool:
         return self._bytes <= 0 or self.lines >= self._max_lines or time.monotonic() > self._until_s
 
-    async def _read_on(self) -> None:
+    async def _read_page(self) -> None:
         begin, end = self._slice()
         limit = self._limit
-        page = await self._page_or_less(begin, end)
+        page = await self._try_page(begin, end)
         if page is None:
             return
-        lines = self._inside(page, begin, end)
+        lines = self._lines_within(page, begin, end)
         last_ns = max((at for at, _ in lines), default=begin)
         if len(page.lines) < limit:
-            await self._take(lines)
-            self._go_on(min(end, self._now_ns))
+            await self._store_lines(lines)
+            self._advance(min(end, self._now_ns))
         elif last_ns > begin:
-            await self._take(
+            await self._store_lines(
                 [line for line in lines if line[0] < last_ns]
-            )  # the last instant may have more lines: it is read as a whole
-            self._go_on(last_ns)
+            )  # the next page begins with the last instant, which may have more lines
+            self._advance(last_ns)
         elif (
             larger := min(
                 self._store.most_lines if limit >= self._store.usual_lines else 10 * limit,
@@ -268,7 +274,7 @@ class _Reading:
         ) > limit:
             self._limit = larger
         else:
-            await self._take(lines)
+            await self._store_lines(lines)
             when = f"{_instant(begin):%F %T} UTC"
             self._skip(
                 "over_budget",
@@ -277,21 +283,21 @@ class _Reading:
                     "of it are skipped."
                 ),
             )
-            self._go_on(begin + self._store.resolution_ns)
+            self._advance(begin + self._store.resolution_ns)
 
     def _slice(self) -> tuple[int, int]:
         resolution = self._store.resolution_ns
         end = min(self.to_ns + SLICE_NS, self._now_ns)
         return self.to_ns // resolution * resolution, -(-end // resolution) * resolution
 
-    def _go_on(self, to_ns: int) -> None:
+    def _advance(self, to_ns: int) -> None:
         self.to_ns = to_ns
         self._largest = self._store.most_lines
         self._limit = min(10 * self._limit, self._store.usual_lines)
 
-    async def _page_or_less(self, begin: int, end: int) -> Page | None:
-        """``None`` if the page cannot be read: next, fewer lines are requested, or the one
-        unreadable line was skipped.
+    async def _try_page(self, begin: int, end: int) -> Page | None:
+        """``None`` if the page cannot be read. Then the next page is smaller, or the unreadable
+        line was skipped.
         """
         try:
             return await self._page(begin, end, self._limit)
@@ -302,11 +308,10 @@ class _Reading:
                 self._largest = self._limit - 1
                 self._limit = max(1, self._limit // 10)
                 return None
-            # Is it this line, or everything at this address? If there is no line, none was
-            # unreadable.
+            # A request without lines: if it fails, too, the address is wrong, not a line.
             await self._page(self._now_ns + SLICE_NS, self._now_ns + SLICE_NS + NS_PER_S, 1)
-            behind_ns = await self._behind_first(begin, end)
-            when = f"{_instant(behind_ns):%F %T.%f}"[:-3]
+            end_ns = await self._bad_line_end(begin, end)
+            when = f"{_instant(end_ns):%F %T.%f}"[:-3]
             self._skip(
                 error.reason,
                 (
@@ -314,10 +319,10 @@ class _Reading:
                     f"of this millisecond. {error}"
                 ),
             )
-            self._go_on(behind_ns)
+            self._advance(end_ns)
             return None
 
-    async def _behind_first(self, begin: int, end: int) -> int:
+    async def _bad_line_end(self, begin: int, end: int) -> int:
         while end - begin > NS_PER_MS:
             middle = (begin + end) // 2 // self._store.resolution_ns * self._store.resolution_ns
             try:
@@ -332,7 +337,7 @@ class _Reading:
     async def _page(self, begin: int, end: int, limit: int) -> Page:
         return await ask(self._client, self._store, begin, end, limit)
 
-    def _inside(self, page: Page, begin: int, end: int) -> list[Line]:
+    def _lines_within(self, page: Page, begin: int, end: int) -> list[Line]:
         inside = [line for line in page.lines if begin <= line[0] < end]
         if page.lines and not inside:
             raise Skipped(
@@ -352,16 +357,16 @@ class _Reading:
                 self._note(content if isinstance(content, Skip) else outside)
         return inside
 
-    async def _take(self, lines: Sequence[Line]) -> None:
+    async def _store_lines(self, lines: Sequence[Line]) -> None:
         entries = [entry for _, entry in lines if isinstance(entry, Entry)]
         self._bytes -= sum(
             len(entry.text)
             for at, entry in lines
-            if isinstance(entry, Entry) and at >= self._known_ns
+            if isinstance(entry, Entry) and at >= self._stored_ns
         )
         self.lines += (await asyncio.to_thread(self.spool.take, entries)).lines
         for at, line in lines:
-            if isinstance(line, Skip) and at >= self._known_ns:  # else it was already noted
+            if isinstance(line, Skip) and at >= self._stored_ns:  # else it was already noted
                 self._note(line)
 
     def _note(self, skip: Skip) -> None:

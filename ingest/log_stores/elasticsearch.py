@@ -1,7 +1,8 @@
 """``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``. The
-body goes into the parameter ``source``, so that only GET is sent. A page begins with the last
-instant of the one before: their sort keys differ (``_shard_doc``, ``_id``). Source: the search APIs
-of Elasticsearch 7.10 to 9 and of OpenSearch 1 to 3.
+request's body is in the parameter ``source``, so that only GET is sent. A page begins with the last
+instant of the previous page, since both stores have different sort keys for a finer position
+(``_shard_doc``, ``_id``). Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to
+3.
 """
 
 import json
@@ -10,15 +11,15 @@ from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from ingest.errors import Retryable, Skipped
-from ingest.json_members import mapping, member
-from ingest.log_stores.pages import LAST_NS, NOWHEN, NS_PER_MS, Page
+from ingest.json_members import as_object, member
+from ingest.log_stores.pages import LAST_NS, NO_INSTANT, NS_PER_MS, Page
 from ingest.messages import message
-from ingest.pushed.entries import Entry, entry_of, shown
+from ingest.pushed.entries import Entry, entry_of, excerpt
 from ingest.records import Skip
 
 TIME = "@timestamp"
 _NANOSECONDS_FROM = 10**15
-"""Larger sort values are of a field ``date_nanos``, others of ``date``."""
+"""From here on, a sort value is that of a field ``date_nanos``, below of ``date``."""
 _POSITION = ("log.offset", "offset", "log_offset")
 
 
@@ -34,17 +35,17 @@ class Elasticsearch:
         self.name: str = name
 
     def path(self, start_ns: int, end_ns: int, limit: int) -> str:
-        span = {
+        time_range = {
             "gte": start_ns // NS_PER_MS,
             "lt": -(-end_ns // NS_PER_MS),
             "format": "epoch_millis",
         }
-        wanted: list[dict[str, Any]] = [{"range": {TIME: span}}]
+        filters: list[dict[str, Any]] = [{"range": {TIME: time_range}}]
         if self._query:
-            wanted.append({"query_string": {"query": self._query}})
+            filters.append({"query_string": {"query": self._query}})
         source = {
             "size": limit,
-            "query": {"bool": {"filter": wanted}},
+            "query": {"bool": {"filter": filters}},
             "sort": [{TIME: {"order": "asc", "unmapped_type": "date"}}],
             "track_total_hits": False,
         }
@@ -58,7 +59,7 @@ class Elasticsearch:
     def page(self, body: object) -> Page:
         match body:
             case {"hits": {"hits": list(hits)}}:
-                self._check_whole(body)
+                self._require_all_shards(body)
             case _:
                 raise Skipped(
                     message(
@@ -80,7 +81,7 @@ class Elasticsearch:
                 return message("Check the index.")
         return ""
 
-    def _check_whole(self, body: object) -> None:
+    def _require_all_shards(self, body: object) -> None:
         match body:
             case {"timed_out": False, "_shards": {"failed": 0}}:
                 return
@@ -96,22 +97,22 @@ class Elasticsearch:
         at = _instant(hit)
         if at is None:
             return (
-                NOWHEN,
+                NO_INSTANT,
                 0,
                 Skip(
-                    shown(hit),
+                    excerpt(hit),
                     "bad_payload",
                     f"It is not a hit with an id that is sorted by {TIME}.",
                 ),
             )
-        document = mapping(hit.get("_source"))
+        document = as_object(hit.get("_source"))
         entry = entry_of({**document, "stamp": f"{at} {hit['_id']}"})
-        lacking = Skip(
+        no_text = Skip(
             f"document {hit['_id'][:80]!a}",
             "no_text",
             "It has no field with the text of a log line.",
         )
-        return at, _position(document), entry or lacking
+        return at, _position(document), entry or no_text
 
 
 def _instant(hit: Any) -> int | None:

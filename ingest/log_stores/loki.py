@@ -1,6 +1,6 @@
 """Loki's ``query_range``: streams of a selector, forward. ``start`` is inclusive, ``end``
-exclusive, in nanoseconds. Structured metadata comes among the labels, or, where a proxy asks for
-categories, as the third member of a value. Source: Loki's HTTP API.
+exclusive, in nanoseconds. Structured metadata is among the labels or, if a proxy requests
+categories, the third member of a value. Source: Loki's HTTP API.
 """
 
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from ingest.errors import Skipped
-from ingest.log_stores.pages import LAST_NS, NOWHEN, Page
+from ingest.log_stores.pages import LAST_NS, NO_INSTANT, Page
 from ingest.messages import message
-from ingest.pushed.entries import Entry, entry_of, shown
+from ingest.pushed.entries import Entry, entry_of, excerpt
 from ingest.records import Skip
 
 
@@ -18,7 +18,6 @@ class Loki:
     name = "Loki"
     resolution_ns = 1
     usual_lines = most_lines = 5_000
-    """``max_entries_limit_per_query`` by default."""
 
     def __init__(self, query: str) -> None:
         self._query = query
@@ -71,7 +70,7 @@ def _lines(stream: Any) -> Iterator[tuple[int, Entry | Skip]]:
             for value in values:
                 yield _line(labels, value)
         case _:
-            yield NOWHEN, Skip("stream", "bad_payload", "It has no labels or no values.")
+            yield NO_INSTANT, Skip("stream", "bad_payload", "It has no labels or no values.")
 
 
 def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
@@ -84,8 +83,8 @@ def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
                 f"line of {at}", "no_text", "The line is empty."
             )
         case _:
-            return NOWHEN, Skip(
-                shown(value), "bad_payload", "It is not a pair of nanoseconds and line."
+            return NO_INSTANT, Skip(
+                excerpt(value), "bad_payload", "It is not a pair of nanoseconds and line."
             )
 
 

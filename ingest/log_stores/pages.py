@@ -1,5 +1,6 @@
-"""A new store is a ``Store``, registered in ``collector.store_of``. Its answers, made from its
-reference, are a class of ``tests/ingest/log_stores/stores.py``.
+"""The interface of stores of logs. For a new store, write a ``Store``, register it in
+``collector.store_of``, and add its answers, after its reference, to
+``tests/ingest/log_stores/stores.py``.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from ingest.records import Skip
 
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
-NOWHEN = -1
+NO_INSTANT = -1
 LAST_NS = 4_102_444_800 * NS_PER_S
 
 Line = tuple[int, Entry | Skip]
@@ -18,15 +19,15 @@ Line = tuple[int, Entry | Skip]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines with their instants (epoch ns), oldest first; ``NOWHEN`` for a line without one."""
+    """Lines with their instants (epoch ns or ``NO_INSTANT``), oldest first."""
 
     lines: tuple[Line, ...]
 
 
 class Store(Protocol):
-    """Lines from an instant on (inclusive) up to another (exclusive), oldest first.
-    ``resolution_ns``: least difference of instants, ``usual_lines`` what is asked for at once,
-    ``most_lines`` what it answers at once.
+    """Returns lines from ``start_ns`` (inclusive) to ``end_ns`` (exclusive), oldest first.
+    ``resolution_ns``: least difference of instants. ``usual_lines``: lines of a usual request.
+    ``most_lines``: the most that an answer can have.
     """
 
     name: str
@@ -36,10 +37,6 @@ class Store(Protocol):
 
     def path(self, start_ns: int, end_ns: int, limit: int) -> str: ...
 
-    def page(self, body: object) -> Page:
-        """Raises :class:`IngestError` if it is not an answer of this store, or incomplete."""
-        ...
+    def page(self, body: object) -> Page: ...
 
-    def advice(self, status: int) -> str:
-        """What to do about this HTTP status."""
-        ...
+    def advice(self, status: int) -> str: ...

@@ -15,7 +15,7 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     store = store_of(source)
     resolution = store.resolution_ns
     now_ns = time.time_ns() // resolution * resolution
-    async with run.asking(
+    async with run.count_requests(
         client_of(source, run.cluster.tls, run.shard.gates.of(source.url))
     ) as client:
         page = await ask(client, store, now_ns - SLICE_NS, now_ns, LINES)

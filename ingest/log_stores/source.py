@@ -7,7 +7,7 @@ SOURCES = (
         "log_store",
         Turn.LOGS,
         "ingest.log_stores.collector:read_store",
-        wanted=lambda run: run.cluster.log_store,
+        applies=lambda run: run.cluster.log_store,
         settings=(
             Setting("log_store_kind", "choice"),
             Setting("log_store_url", "address", "--log-store"),

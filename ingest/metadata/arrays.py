@@ -8,7 +8,6 @@ Counts = npt.NDArray[np.int64]
 
 
 def coded(values: Sequence[str | None], counts: Counts) -> pa.Array:
-    """A dictionary array: ``values[i]`` for ``counts[i]`` rows."""
     distinct = [value for value in dict.fromkeys(values) if value is not None]
     code_of: dict[str | None, int] = {value: code for code, value in enumerate(distinct)}
     code_of[None] = -1
@@ -21,22 +20,26 @@ def coded(values: Sequence[str | None], counts: Counts) -> pa.Array:
 
 
 def repeated(values: Sequence[int | None], counts: Counts, type_: pa.DataType) -> pa.Array:
-    known = np.repeat(np.array([value is not None for value in values], np.bool_), counts)
+    is_present = np.repeat(np.array([value is not None for value in values], np.bool_), counts)
     rows = np.repeat(np.array([value or 0 for value in values], type_.to_pandas_dtype()), counts)
-    return pa.Array.from_buffers(type_, len(rows), [_validity(known), pa.py_buffer(rows)])
+    return pa.Array.from_buffers(type_, len(rows), [_validity(is_present), pa.py_buffer(rows)])
 
 
-def numbers(rows: npt.NDArray[np.int64], known: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+def numbers(
+    rows: npt.NDArray[np.int64], is_present: npt.NDArray[np.bool_] | None = None
+) -> pa.Array:
     return pa.Array.from_buffers(
-        pa.int64(), len(rows), [None if known is None else _validity(known), pa.py_buffer(rows)]
+        pa.int64(),
+        len(rows),
+        [None if is_present is None else _validity(is_present), pa.py_buffer(rows)],
     )
 
 
 def text(pieces: Sequence[bytes], lengths: npt.NDArray[np.int64]) -> pa.Array:
-    """Strings of ``lengths`` bytes each (-1: null); ``pieces`` are their UTF-8 bytes in row order."""
+    """Texts of ``lengths`` bytes (-1: null). ``pieces``: their UTF-8 bytes, in the order of rows."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(np.maximum(lengths, 0), out=offsets[1:])
-    # Batches end long before 2 GiB of text.
+    # int32 is enough, since batches end long before 2 GiB of text.
     buffers = [
         _validity(lengths >= 0),
         pa.py_buffer(offsets.astype(np.int32)),
@@ -46,7 +49,7 @@ def text(pieces: Sequence[bytes], lengths: npt.NDArray[np.int64]) -> pa.Array:
 
 
 def sparse_text(values: Sequence[tuple[int, str | None]], rows: int) -> pa.Array:
-    """Strings of some rows, ascending by row; the others are null."""
+    """A text column of ``rows`` rows from (row, text), ascending by row. Other rows are null."""
     present = [(row, value.encode()) for row, value in values if value is not None]
     lengths = np.full(rows, -1, np.int64)
     lengths[[row for row, _ in present]] = [len(value) for _, value in present]
@@ -55,13 +58,13 @@ def sparse_text(values: Sequence[tuple[int, str | None]], rows: int) -> pa.Array
 
 def sparse_numbers(values: Sequence[tuple[int, int | None]], rows: int) -> pa.Array:
     present = [(row, value) for row, value in values if value is not None]
-    where = [row for row, _ in present]
+    rows_present = [row for row, _ in present]
     filled = np.zeros(rows, np.int64)
-    filled[where] = [value for _, value in present]
-    known = np.zeros(rows, np.bool_)
-    known[where] = True
-    return numbers(filled, known)
+    filled[rows_present] = [value for _, value in present]
+    is_present = np.zeros(rows, np.bool_)
+    is_present[rows_present] = True
+    return numbers(filled, is_present)
 
 
-def _validity(known: npt.NDArray[np.bool_]) -> pa.Buffer | None:
-    return None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
+def _validity(is_present: npt.NDArray[np.bool_]) -> pa.Buffer | None:
+    return None if is_present.all() else pa.py_buffer(np.packbits(is_present, bitorder="little"))

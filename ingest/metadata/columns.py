@@ -38,11 +38,10 @@ SCHEMA = pa.schema(
         ("states", pa.list_(_STATE)),
     ]
 )
-"""As in :class:`ingest.records.Reference`, except that ``ordinal`` begins at 0."""
+"""Like :class:`ingest.records.Reference`, except that ``ordinal`` begins at 0."""
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """Raises the errors of ``pieces``: batches before an error are not the whole file."""
     batch = _Batch(0)
     for piece in pieces:
         parts: Sequence[Handle | FileRun] = ()
@@ -70,8 +69,8 @@ class _Owner(NamedTuple):
 
 
 class _Batch:
-    """``owners``: values of consecutive rows, each with its first row; ``singles``: (row, value).
-    The other lists have one element per part.
+    """``owners``: values that consecutive rows share, with their first row in ``owner_rows``.
+    ``handles``: (row, single handle). Other lists have one element per part.
     """
 
     def __init__(self, first: int) -> None:
@@ -83,13 +82,13 @@ class _Batch:
         self.counts: list[int] = []
         self.kinds: list[str] = []
         self.paths: list[bytes] = []
-        self.written: list[tuple[int, str]] = []
+
         self.path_lengths: list[int] = []
         self.local_names: list[bytes] = []
         self.name_lengths: list[int] = []
         self.sizes: list[bytes] = []
         self.classes: list[str | None] = []
-        self.singles: list[tuple[int, Handle]] = []
+        self.handles: list[tuple[int, Handle]] = []
 
     @property
     def full(self) -> bool:
@@ -119,7 +118,7 @@ class _Batch:
             self.name_lengths.append(-1 if part.local_name is None else len(names))
             self.path_lengths.append(-1 if path is None else len(paths))
             self.classes.append(stream.handle_class if stream else None)
-            self.singles.append((self.rows, part))
+            self.handles.append((self.rows, part))
         self.kinds.append(part.kind)
         self.counts.append(count)
         self.paths.append(paths)
@@ -129,44 +128,53 @@ class _Batch:
         self.text_bytes += len(paths)
 
     def close(self) -> pa.RecordBatch:
-        columns = {**self._whose(), **self._where(), **self._keyed(), **self._rare()}
+        columns = {
+            **self._owner_columns(),
+            **self._location_columns(),
+            **self._keyed(),
+            **self._sparse_columns(),
+        }
         return pa.record_batch([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
-    def _whose(self) -> dict[str, pa.Array]:
+    def _owner_columns(self) -> dict[str, pa.Array]:
         self._counts = np.array(self.counts, np.int64)
-        self._owned = owned = np.diff(np.array([*self.owner_rows, self.rows], np.int64)).astype(
-            np.int64
-        )
+        self._owner_counts = counts = np.diff(
+            np.array([*self.owner_rows, self.rows], np.int64)
+        ).astype(np.int64)
         operators = [owner.operator for owner in self.owners]
         return {
             "ordinal": arrays.numbers(
                 np.arange(self.first, self.first + self.rows, dtype=np.int64)
             ),
-            "operator_id": arrays.coded([operator.operator_id for operator in operators], owned),
-            "operator_name": arrays.coded([operator.name for operator in operators], owned),
-            "subtask": arrays.repeated([owner.subtask for owner in self.owners], owned, pa.int32()),
+            "operator_id": arrays.coded([operator.operator_id for operator in operators], counts),
+            "operator_name": arrays.coded([operator.name for operator in operators], counts),
+            "subtask": arrays.repeated(
+                [owner.subtask for owner in self.owners], counts, pa.int32()
+            ),
             "kind": arrays.coded(self.kinds, self._counts),
-            "state_class": arrays.coded([owner.state_class for owner in self.owners], owned),
+            "state_class": arrays.coded([owner.state_class for owner in self.owners], counts),
             "handle_class": arrays.coded(self.classes, self._counts),
         }
 
-    def _where(self) -> dict[str, pa.Array]:
+    def _location_columns(self) -> dict[str, pa.Array]:
         path = self._text(self.paths, self.path_lengths)
         sizes = np.frombuffer(b"".join(self.sizes), ">i8").astype(np.int64)
-        known = np.repeat(np.array([class_ is not None for class_ in self.classes]), self._counts)
+        has_value = np.repeat(
+            np.array([class_ is not None for class_ in self.classes]), self._counts
+        )
         state_bytes = sizes.copy()
-        for row, handle in self.singles:
+        for row, handle in self.handles:
             state_bytes[row] = handle.state_bytes
         return {
             "path": path,
-            "written_path": self._write(path),
-            "size_bytes": arrays.numbers(sizes, known),
+            "written_path": self._written_paths(path),
+            "size_bytes": arrays.numbers(sizes, has_value),
             "state_bytes": arrays.numbers(state_bytes),
             "local_name": self._text(self.local_names, self.name_lengths),
         }
 
-    def _write(self, path: pa.Array) -> pa.Array:
-        streams = [(row, handle.stream) for row, handle in self.singles if handle.stream]
+    def _written_paths(self, path: pa.Array) -> pa.Array:
+        streams = [(row, handle.stream) for row, handle in self.handles if handle.stream]
         relative = {
             row: stream.written_path
             for row, stream in streams
@@ -183,7 +191,7 @@ class _Batch:
         return arrays.text(pieces, np.repeat(np.array(lengths, np.int64), self._counts))
 
     def _keyed(self) -> dict[str, pa.Array]:
-        counts = self._owned
+        counts = self._owner_counts
         keyed = [owner.keyed for owner in self.owners]
         return {
             "backend_id": arrays.coded([state.backend_id for state in keyed], counts),
@@ -193,12 +201,12 @@ class _Batch:
             ),
         }
 
-    def _rare(self) -> dict[str, pa.Array]:
+    def _sparse_columns(self) -> dict[str, pa.Array]:
         rows = self.rows
-        streams = [(row, handle.stream) for row, handle in self.singles if handle.stream]
+        streams = [(row, handle.stream) for row, handle in self.handles if handle.stream]
         directories = [
             (row, *handle.managed_directories)
-            for row, handle in self.singles
+            for row, handle in self.handles
             if handle.managed_directories
         ]
         return {
@@ -219,14 +227,14 @@ class _Batch:
         }
 
     def _states(self) -> pa.Array:
-        rows = [(row, handle.states) for row, handle in self.singles if handle.states is not None]
+        rows = [(row, handle.states) for row, handle in self.handles if handle.states is not None]
         lengths = np.zeros(self.rows, np.int32)
         lengths[[row for row, _ in rows]] = [len(states) for _, states in rows]
-        known = np.zeros(self.rows, np.bool_)
-        known[[row for row, _ in rows]] = True
+        has_value = np.zeros(self.rows, np.bool_)
+        has_value[[row for row, _ in rows]] = True
         items = pa.array([state._asdict() for _, states in rows for state in states], _STATE)
         offsets = np.zeros(self.rows + 1, np.int32)
         np.cumsum(lengths, out=offsets[1:])
         return pa.ListArray.from_arrays(
-            pa.array(offsets), items, mask=pa.array(~known), type=pa.list_(_STATE)
+            pa.array(offsets), items, mask=pa.array(~has_value), type=pa.list_(_STATE)
         )

@@ -11,12 +11,12 @@ version  written by                    what is new
 7        development after 2.3         each subtask may name the checkpoint its state is from
 =======  ============================  ===========================================================
 
-Three releases wrote version 3 in different ways, which the header does not distinguish: they are
-tried in turn, and the one that ends exactly at the end of the file is right.
+Version 3 was written in three ways, which the header does not distinguish: they are tried in turn,
+and the one that ends exactly at the end of the file is right.
 
-A new handle is one function and its tag in the registry of its place (``streams``, ``keyed``,
-``walk``). Raise ``READER_VERSION`` if known bytes are read differently. Test it with bytes written
-by hand and with what Flink's own loader sees.
+A new handle is a function, and its tag in the registry of ``streams``, ``keyed`` or ``walk``.
+Increase ``READER_VERSION`` if the same bytes are now read differently. Test with bytes written by
+hand, and compare with Flink's own loader.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from ingest.messages import message
 
 
 class MetadataError(Skipped):
-    """``position`` in bytes from the start of the file; ``reason``: what is there."""
+    """``position``: bytes from the start of the file. ``reason``: what is there."""
 
     def __init__(self, position: int, reason: str) -> None:
         self.position = position
@@ -37,15 +37,15 @@ class MetadataError(Skipped):
 
 
 class IncompleteMetadata(MetadataError):
-    """The file ends too early: it is still being written, or its writer died."""
+    pass
 
 
 class DamagedMetadata(MetadataError):
-    """The bytes contradict the format."""
+    pass
 
 
 class UnsupportedMetadata(MetadataError):
-    """A format version or a kind of handle that is unknown here."""
+    pass
 
 
 MAGIC = 0x4960672D
@@ -59,7 +59,7 @@ class ChannelLayout(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """``name`` is for people. ``old_changelog``: handles carry no size, id and materialization."""
+    """``name``: for messages. ``old_changelog``: handles have no size, id and materialization."""
 
     version: int
     name: str
@@ -103,4 +103,3 @@ DIALECTS: dict[int, tuple[Dialect, ...]] = {
         ),
     ),
 }
-"""Likeliest first."""

@@ -35,7 +35,7 @@ _NO_ROOT = (
 
 
 class TooLarge(Skipped):
-    """The file is too large to be read during a collect cycle."""
+    pass
 
 
 @dataclass(slots=True)
@@ -47,11 +47,11 @@ class EvidenceBudget:
         self.seconds -= time.monotonic() - since
 
 
-def read_wanted(run: ClusterRun) -> SourceRead:
+def read_snapshots(run: ClusterRun) -> SourceRead:
     observed, cursor = read_evidence(
         run.cluster.metadata,
         run.cluster.name,
-        run.part(SOURCE),
+        run.cursor_of(SOURCE),
         run.observed,
         run.shard.at(),
         run.shard.shared(_budget),
@@ -71,12 +71,12 @@ def read_evidence(
     at: datetime,
     budget: EvidenceBudget | None = None,
 ) -> tuple[list[Observed], dict[str, Any]]:
-    """Reads the ``_metadata`` that new records of a cluster refer to; also returns the cursor for
-    the next cycle. No single file makes it raise.
+    """Rows of the ``_metadata`` that new records of a cluster refer to, and the cursor for the next
+    cycle. A file that cannot be read raises nothing.
     """
     selection = SnapshotSelection(cursor.get("jobs"))
     waiting = [str(path) for path in cursor.get("waiting") or ()]
-    waiting = list(dict.fromkeys([*waiting, *selection.wanted(observed)]))[-MOST_WAITING:]
+    waiting = list(dict.fromkeys([*waiting, *selection.select(observed)]))[-MOST_WAITING:]
     records: list[Record] = []
     reader = _Reader(
         source, cluster, dict(cursor.get("reported") or {}), at, budget or EvidenceBudget()
@@ -95,9 +95,8 @@ def read_evidence(
 
 
 def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
-    """All rows of one file; the last one stands for the file.
-
-    Raises ``MetadataError``, ``OSError``, and ``TooLarge``.
+    """Rows of the handles, of the file, and its snapshot. Raises ``MetadataError``, ``OSError`` or
+    ``TooLarge``.
     """
     if file.size is not None and file.size > most_bytes:
         raise TooLarge(
@@ -113,8 +112,8 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
 
 
 class _Reader:
-    """``unreachable``: directory → when it last was, in epoch s; with a slash at its end if it was
-    refused.
+    """``unreachable``: directory → last failure in epoch s. A directory that was refused ends with
+    a slash.
     """
 
     def __init__(
@@ -139,16 +138,16 @@ class _Reader:
             return [Skip(snapshot[:500], "bad_path", str(error))]
         base = directory.rsplit("/", 2)[0]
         try:
-            place = self._place(directory)
+            location = self._locate(directory)
         except ValueError as error:
-            # Other files beside it may be readable.
+            # Another key, since other checkpoints below ``base`` may be readable.
             return self._skip_unreachable(base, directory, error, f"{base}/")
         last_tried = self._unreachable.get(base, 0)
         if base in self.budget.unanswered or last_tried > self._at - TRY_AGAIN_AFTER_S:
             return []
         started = time.monotonic()
         try:
-            rows = self._within_time(directory, *place)
+            rows = self._within_time(directory, *location)
         except Skipped as error:
             reason = "too_large" if isinstance(error, TooLarge) else "bad_metadata"
             return [Skip(f"{directory}/{NAME}", reason, str(error))]
@@ -162,8 +161,7 @@ class _Reader:
     def _within_time(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
         if "://" not in read_at:
             return self._rows(directory, read_at, within)
-        # Storage clients have their own timeouts; the thread of one that never answers is
-        # abandoned.
+        # A storage client that does not answer keeps its thread, which nothing waits for.
         pool = ThreadPoolExecutor(1, "metadata")
         try:
             return pool.submit(self._rows, directory, read_at, within).result(
@@ -172,53 +170,54 @@ class _Reader:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _place(self, directory: str) -> tuple[str, str]:
-        """Where to read it, and below which root: only roots registered for the cluster, or listed
-        directories. Raises ``ValueError`` for others, whether or not a file is there.
+    def _locate(self, directory: str) -> tuple[str, str]:
+        """Where to read the directory, and the root above: a root registered for the cluster, or a
+        listed directory. Else raises ``ValueError``, whether or not a file is there.
         """
         respelled = self._spellings.apply(directory)
-        around = [root for root in self._source.roots if is_below(respelled, root.uri)]
-        metadata_root = max(around, key=lambda root: len(root.uri), default=None)
-        if metadata_root is not None and self._is_ours(metadata_root):
+        roots_above = [root for root in self._source.roots if is_below(respelled, root.uri)]
+        metadata_root = max(roots_above, key=lambda root: len(root.uri), default=None)
+        if metadata_root is not None and self._is_of_cluster(metadata_root):
             root = Root(metadata_root.uri, metadata_root.read_at or None)
             return root.readable(respelled), root.reading
         if not directory.startswith("file:"):
             raise ValueError(_NO_ROOT)
-        listed = None if metadata_root else listed_directory(local_path(directory))
-        resolved = os.path.realpath(local_path(directory)) if listed else ""
-        if listed is None or self._is_of_others(resolved):
+        listed_folder = None if metadata_root else listed_directory(local_path(directory))
+        resolved = os.path.realpath(local_path(directory)) if listed_folder else ""
+        if listed_folder is None or self._is_of_other_cluster(resolved):
             raise ValueError(_NO_ROOT)
-        return resolved, listed
+        return resolved, listed_folder
 
-    def _is_ours(self, root: MetadataRoot) -> bool:
+    def _is_of_cluster(self, root: MetadataRoot) -> bool:
         return not root.clusters or self._cluster in root.clusters
 
-    def _is_of_others(self, path: str) -> bool:
-        others = (
+    def _is_of_other_cluster(self, path: str) -> bool:
+        paths = (
             Root(root.uri, root.read_at or None).reading
             for root in self._source.roots
-            if not self._is_ours(root)
+            if not self._is_of_cluster(root)
         )
         return any(
-            "://" not in place and is_below(path, os.path.realpath(place)) for place in others
+            "://" not in location and is_below(path, os.path.realpath(location))
+            for location in paths
         )
 
     def _rows(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
         path = f"{read_at}/{NAME}"
-        # A file that is gone was subsumed, but a missing parent directory means another storage.
+        # If the file is missing, Flink deleted it. If its parent is, Weir sees another storage.
         if "://" not in path:
             try:
-                local = tree.stat(path, within)
+                status = tree.stat(path, within)
             except tree.Gone:
-                with beneath.folder(within, beneath.steps(within, read_at)[:-1]):
+                with beneath.open_folder(within, beneath.names_below(within, read_at)[:-1]):
                     return []
-            size, modified = local.bytes, local.modified
+            size, modified = status.bytes, status.modified
         else:
-            filesystem, inside = of_listed(path)
+            filesystem, name = of_listed(path)
             try:
-                info = filesystem.info(inside)
+                info = filesystem.info(name)
             except FileNotFoundError:
-                if filesystem.exists(filesystem._parent(filesystem._parent(inside))):
+                if filesystem.exists(filesystem._parent(filesystem._parent(name))):
                     return []
                 raise
             if info.get("type") != "file":

@@ -1,10 +1,10 @@
-"""The fast path for runs of plain files in incremental state, which nearly all bytes of a large
-``_metadata`` are. Entries whose names and paths have equal lengths::
+"""The fast path for runs of plain files in incremental state, which are nearly all bytes of a large
+``_metadata``. An entry is::
 
     u16 L | L bytes local name | u8 2 (a file) | i64 size | u16 P | P bytes path
 
-are compared with the first one by columns, and stay bytes until a consumer needs columns. Anything
-else (longer names, non-ASCII, other handles) ends the run and goes to the reader of single handles.
+Entries of a run have the same L and P. They stay bytes until columns are needed. Another entry
+(other lengths, non-ASCII, other handles) ends the run and is read as a single handle.
 """
 
 from array import array
@@ -20,18 +20,16 @@ from ingest.metadata.window import Window
 
 _FILE = int(StreamTag.FILE)
 _PROBE = 8
-"""Entries compared first: with alternating lengths the whole window would be compared for each."""
+"""So many entries are compared first, since with alternating lengths each run is short."""
 
 
 class RawRun(tuple[int, int, int, bytes]):
-    """(name length, path length, files, block), not yet assigned to a state."""
-
     __slots__ = ()
 
     def of(self, operator: Operator, subtask: int, kind: str, keyed: Keyed) -> FileRun:
         return FileRun(operator, subtask, kind, keyed, *self)
 
-    def path_places(self, position: int) -> range:
+    def paths_at(self, position: int) -> range:
         name_length, path_length, files, _ = self
         stride = name_length + 13 + path_length
         return range(position + name_length + 11, position + files * stride, stride)
@@ -42,18 +40,18 @@ def take_run(window: Window, limit: int) -> RawRun | None:
         return None
     data, at = window.data, window.at
     name_length = data[at] << 8 | data[at + 1]
-    head = 2 + name_length + 11
-    if window.available(head) < head:
+    head_bytes = 2 + name_length + 11
+    if window.available(head_bytes) < head_bytes:
         return None
     data, at = window.data, window.at
-    path_length = data[at + head - 2] << 8 | data[at + head - 1]
-    stride = head + path_length
+    path_length = data[at + head_bytes - 2] << 8 | data[at + head_bytes - 1]
+    stride = head_bytes + path_length
     if data[at + 2 + name_length] != _FILE or window.available(stride) < stride:
         return None
     data, at = window.data, window.at
     count = _count_alike(data, at, window.end, stride, limit, name_length)
     if not _is_plain(data[at : at + count * stride], stride, count, name_length):
-        # The single reader takes the bad entry; good ones before it come one at a time.
+        # A run has a bad entry: entries before it become runs of one.
         count = 1
         if not _is_plain(data[at : at + stride], stride, 1, name_length):
             return None
@@ -62,27 +60,26 @@ def take_run(window: Window, limit: int) -> RawRun | None:
 
 
 def _count_alike(data: bytes, at: int, end: int, stride: int, limit: int, name_length: int) -> int:
-    most = min(limit, (end - at) // stride)
+    limit = min(limit, (end - at) // stride)
     lengths_at = at + 11 + name_length
-    if most == 1 or data[at : at + 2] != data[at + stride : at + stride + 2]:
+    if limit == 1 or data[at : at + 2] != data[at + stride : at + stride + 2]:
         return 1
     if data[lengths_at : lengths_at + 2] != data[lengths_at + stride : lengths_at + stride + 2]:
         return 1
-    probed = _alike(data, at, stride, min(most, _PROBE), name_length)
-    return _alike(data, at, stride, most, name_length) if probed == _PROBE else probed
+    probed = _alike(data, at, stride, min(limit, _PROBE), name_length)
+    return _alike(data, at, stride, limit, name_length) if probed == _PROBE else probed
 
 
-def _alike(data: bytes, at: int, stride: int, most: int, name_length: int) -> int:
-    end = at + most * stride
-    count = most
-    for place in (at, at + 1, at + 2 + name_length, at + 11 + name_length, at + 12 + name_length):
-        different = data[place:end:stride].lstrip(data[place : place + 1])
-        count = min(count, most - len(different))
+def _alike(data: bytes, at: int, stride: int, limit: int, name_length: int) -> int:
+    end = at + limit * stride
+    count = limit
+    for offset in (at, at + 1, at + 2 + name_length, at + 11 + name_length, at + 12 + name_length):
+        different = data[offset:end:stride].lstrip(data[offset : offset + 1])
+        count = min(count, limit - len(different))
     return count
 
 
 def _is_plain(block: bytes, stride: int, count: int, name_length: int) -> bool:
-    """All texts ASCII, all sizes 0 or more."""
     size_at = 3 + name_length
     if count == 1:
         return (
@@ -92,9 +89,9 @@ def _is_plain(block: bytes, stride: int, count: int, name_length: int) -> bool:
         return False
     texts = bytearray(block)
     zeros = bytes(count)
-    # Without the binary fields: the length of the name, the size, the length of the path.
-    for place in (0, 1, *range(size_at, size_at + 10)):
-        texts[place::stride] = zeros
+    # Clears binary fields: length of the name, size, length of the path.
+    for offset in (0, 1, *range(size_at, size_at + 10)):
+        texts[offset::stride] = zeros
     return texts.isascii()
 
 

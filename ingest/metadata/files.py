@@ -14,9 +14,8 @@ NAME = "_metadata"
 
 @dataclass(frozen=True, slots=True)
 class MetadataFile:
-    """``size`` in bytes and ``modified`` (UTC) are ``None`` if the storage does not say. If Weir
-    reads another tree than Flink wrote to (a mount, a copy), ``path`` is Flink's, and the bytes
-    come from ``read_at``, which must be below ``within``.
+    """``size`` (bytes) and ``modified`` (UTC) are ``None`` if unknown. ``path`` is Flink's. If Weir
+    reads another tree (a mount, a copy), ``read_at`` is the path there, below ``within``.
     """
 
     path: str
@@ -43,7 +42,7 @@ class MetadataFile:
 
 
 def directory_of(path: str) -> str:
-    """``file:/a/chk-1`` of the local ``/a/chk-1/_metadata``; that of a URI as it is spelled."""
+    """``file:/a/chk-1`` for the local ``/a/chk-1/_metadata``; else the URI without its last part."""
     if "://" in path:
         return path.rpartition("/")[0]
     return f"file:{Path(_local(path)).absolute().parent}"

@@ -14,14 +14,14 @@ Part = Handle | FileRun
 State = tuple[Keyed, list[Part]]
 
 
-class Place(NamedTuple):
-    """The owner of the state that is read; ``prefix`` goes before the kind of each part."""
+class StateOwner(NamedTuple):
+    """The subtask that owns the state. ``prefix`` is put before the kind of each part."""
 
     operator: Operator
     subtask: int
     prefix: str = ""
 
-    def within(self, prefix: str) -> "Place":
+    def with_prefix(self, prefix: str) -> "StateOwner":
         return self._replace(prefix=self.prefix + prefix)
 
     def handle(
@@ -43,11 +43,11 @@ def read_keyed_state(
     reading: Reading, operator: Operator, subtask: int, *, raw: bool
 ) -> KeyedState | None:
     reading.parts = 0
-    keyed_state = _read(reading, Place(operator, subtask, "raw-" if raw else ""))
+    keyed_state = _read(reading, StateOwner(operator, subtask, "raw-" if raw else ""))
     return keyed_state and KeyedState(operator, subtask, raw, *keyed_state)
 
 
-def _read(reading: Reading, place: Place) -> State | None:
+def _read(reading: Reading, owner: StateOwner) -> State | None:
     window = reading.window
     tag = window.byte()
     if tag == 0:
@@ -55,7 +55,7 @@ def _read(reading: Reading, place: Place) -> State | None:
     reader = _READERS.get(tag)
     if reader is None:
         raise window.unknown_tag(tag)
-    return reader(reading, place)
+    return reader(reading, owner)
 
 
 def _key_groups(reading: Reading) -> int:
@@ -64,7 +64,6 @@ def _key_groups(reading: Reading) -> int:
 
 
 def _uploaded(reading: Reading) -> int | None:
-    """``None`` if Flink wrote -1."""
     size = reading.window.int64()
     return None if size < 0 else size
 
@@ -73,95 +72,95 @@ def _size(stream: Stream | None) -> int:
     return stream.bytes if stream else 0
 
 
-def _read_key_groups(reading: Reading, place: Place, state_class: str, with_id: bool) -> State:
+def _read_key_groups(reading: Reading, owner: StateOwner, state_class: str, with_id: bool) -> State:
     reading.window.skip(8 * _key_groups(reading))
     stream = read_stream(reading)
     handle_id = reading.window.text() if with_id else None
     keyed = Keyed(state_class, handle_id=handle_id, checkpointed_bytes=_size(stream))
-    return keyed, [place.handle("keygroups", keyed, stream, _size(stream))]
+    return keyed, [owner.handle("keygroups", keyed, stream, _size(stream))]
 
 
-def _incremental(reading: Reading, place: Place, new: bool) -> State:
+def _incremental(reading: Reading, owner: StateOwner, new: bool) -> State:
     window = reading.window
     window.int64()  # the checkpoint
     backend_id = window.text()
     _key_groups(reading)
     uploaded = _uploaded(reading) if new else None
     meta = read_stream(reading)
-    shared = _files(reading)
-    private = _files(reading)
+    shared = _read_files(reading)
+    private = _read_files(reading)
     handle_id = window.text() if new else None
     keyed = Keyed("IncrementalRemoteKeyedStateHandle", backend_id, handle_id, uploaded)
     return keyed, [
-        *_parts(place, "shared", keyed, shared),
-        *_parts(place, "private", keyed, private),
-        place.handle("meta", keyed, meta, _size(meta)),
+        *_parts_of(owner, "shared", keyed, shared),
+        *_parts_of(owner, "private", keyed, private),
+        owner.handle("meta", keyed, meta, _size(meta)),
     ]
 
 
 _Files = list[RawRun | tuple[str, Stream | None]]
 
 
-def _files(reading: Reading) -> _Files:
+def _read_files(reading: Reading) -> _Files:
     window = reading.window
-    left = window.count()
+    remaining = window.count()
     files: _Files = []
-    while left:
+    while remaining:
         position = window.position
-        run = take_run(window, left)
+        run = take_run(window, remaining)
         if run is not None:
-            if reading.places is not None:
-                reading.places.extend(run.path_places(position))
+            if reading.paths_at is not None:
+                reading.paths_at.extend(run.paths_at(position))
             files.append(run)
-            left -= run[2]
+            remaining -= run[2]
         else:
             reading.one_more_part()
             files.append((window.text(), read_stream(reading)))
-            left -= 1
+            remaining -= 1
     return files
 
 
-def _parts(place: Place, kind: str, keyed: Keyed, files: _Files) -> list[Part]:
+def _parts_of(owner: StateOwner, kind: str, keyed: Keyed, files: _Files) -> list[Part]:
     return [
-        file.of(place.operator, place.subtask, place.prefix + kind, keyed)
+        file.of(owner.operator, owner.subtask, owner.prefix + kind, keyed)
         if isinstance(file, RawRun)
-        else place.handle(kind, keyed, file[1], _size(file[1]), file[0])
+        else owner.handle(kind, keyed, file[1], _size(file[1]), file[0])
         for file in files
     ]
 
 
-def _changelog(reading: Reading, place: Place, with_checkpoint: bool) -> State:
+def _changelog(reading: Reading, owner: StateOwner, with_checkpoint: bool) -> State:
     window = reading.window
     reading.in_doubt = True
-    old = reading.dialect.old_changelog and not with_checkpoint
+    is_old = reading.dialect.old_changelog and not with_checkpoint
     _key_groups(reading)
-    uploaded = None if old else _uploaded(reading)
+    uploaded = None if is_old else _uploaded(reading)
     with window.nested(message("handles")):
-        parts = _several(reading, place.within("changelog-materialized-"))
-        parts += _several(reading, place.within("changelog-"))
-    if not old:
+        parts = _nested_parts(reading, owner.with_prefix("changelog-materialized-"))
+        parts += _nested_parts(reading, owner.with_prefix("changelog-"))
+    if not is_old:
         window.int64()  # the materialization
     if with_checkpoint:
         window.int64()
-    handle_id = None if old else window.text()
+    handle_id = None if is_old else window.text()
     keyed = Keyed("ChangelogStateBackendHandleImpl", None, handle_id, uploaded)
-    return keyed, [*parts, place.handle("changelog-handle", keyed, None, 0)]
+    return keyed, [*parts, owner.handle("changelog-handle", keyed, None, 0)]
 
 
-def _several(reading: Reading, place: Place) -> list[Part]:
+def _nested_parts(reading: Reading, owner: StateOwner) -> list[Part]:
     parts: list[Part] = []
     for _ in range(reading.window.count()):
         reading.one_more_part()
         position = reading.window.position
-        several = _read(reading, place)
-        if several is None:
+        state = _read(reading, owner)
+        if state is None:
             raise DamagedMetadata(position, message("no state where one is needed"))
-        parts += several[1]
+        parts += state[1]
     return parts
 
 
-def _inline_increment(reading: Reading, place: Place) -> State:
-    """Changes stored in the ``_metadata`` itself, by key group (-1: a change of metadata)."""
+def _inline_increment(reading: Reading, owner: StateOwner) -> State:
+    """Changes inside the ``_metadata``, by key group (-1: a change of metadata)."""
     window = reading.window
     reading.in_doubt = True
     _key_groups(reading)
@@ -176,13 +175,13 @@ def _inline_increment(reading: Reading, place: Place) -> State:
     state_class = "InMemoryChangelogStateHandle"
     keyed = Keyed(state_class, handle_id=handle_id, checkpointed_bytes=size)
     changes = Stream(state_class, size, inline_at=position)
-    return keyed, [place.handle("other", keyed, changes, size)]
+    return keyed, [owner.handle("other", keyed, changes, size)]
 
 
-def _file_increment(reading: Reading, place: Place, with_storage: bool) -> State:
+def _file_increment(reading: Reading, owner: StateOwner, with_storage: bool) -> State:
     window = reading.window
     reading.in_doubt = True
-    old = reading.dialect.old_changelog and not with_storage
+    is_old = reading.dialect.old_changelog and not with_storage
     _key_groups(reading)
     streams = []
     for _ in range(window.count()):
@@ -190,19 +189,19 @@ def _file_increment(reading: Reading, place: Place, with_storage: bool) -> State
         window.int64()  # the offset
         streams.append(require_stream(reading))
     total = window.size()
-    uploaded = None if old else _uploaded(reading)
-    handle_id = None if old else window.text()
+    uploaded = None if is_old else _uploaded(reading)
+    handle_id = None if is_old else window.text()
     if with_storage:
         window.text()  # the storage
     keyed = Keyed("ChangelogStateHandleStreamImpl", None, handle_id, uploaded)
-    # The handle knows one size for all its files; it is counted once.
+    # The handle has one size for all its files, which the first part gets.
     return keyed, [
-        place.handle("stream", keyed, stream, 0 if number else total)
+        owner.handle("stream", keyed, stream, 0 if number else total)
         for number, stream in enumerate(streams)
     ]
 
 
-_READERS: dict[int, Callable[[Reading, Place], State]] = {
+_READERS: dict[int, Callable[[Reading, StateOwner], State]] = {
     3: partial(_read_key_groups, state_class="KeyGroupsStateHandle", with_id=False),
     5: partial(_incremental, new=False),
     7: partial(_read_key_groups, state_class="KeyGroupsSavepointStateHandle", with_id=False),

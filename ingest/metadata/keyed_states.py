@@ -1,7 +1,7 @@
-"""The keyed states of one operator, and whether they expire, from the description that a backend
-writes before its state (``StateMetaInfoSnapshotReadersWriters``). Snapshots have no length, so
-states are found by an option that each has. A value with a time-to-live is written by
-``TtlStateFactory$TtlSerializer``, which some releases wrap in ``TtlAwareSerializer``.
+"""The keyed states of an operator, and whether they expire. A backend describes them before its
+state (``StateMetaInfoSnapshotReadersWriters``). Descriptions have no length, so each is found by an
+option that all have. A state with a time-to-live has ``TtlStateFactory$TtlSerializer``, which some
+releases wrap in ``TtlAwareSerializer``.
 """
 
 import re
@@ -30,7 +30,6 @@ class DescribedState(NamedTuple):
 
 
 def described_states(content: bytes) -> list[DescribedState]:
-    """In the order of the description, without timers."""
     matches = [
         (name[1], name[0], match)
         for match in _KIND.finditer(content)
@@ -46,8 +45,8 @@ def described_states(content: bytes) -> list[DescribedState]:
 
 
 def _name_before(content: bytes, end: int) -> tuple[str, int] | None:
-    """The text that ends there, and where it begins: its length begins with a zero byte, which no
-    text of Java contains.
+    """The text that ends at ``end``, and where its length field begins. The field begins with a
+    zero byte, which texts of Java do not contain.
     """
     for size in range(1, min(end - 1, 255)):
         begin = end - size

@@ -5,7 +5,7 @@ _CHECKPOINT_DIRECTORY = re.compile(r"/chk-\d+$")
 
 
 def owner_directory(directory: str) -> str:
-    """The job's directory of ``…/<job>/chk-N``; a savepoint owns itself."""
+    """The job's directory for ``…/<job>/chk-N``. A savepoint's directory owns itself."""
     return directory.rpartition("/")[0] if _CHECKPOINT_DIRECTORY.search(directory) else directory
 
 

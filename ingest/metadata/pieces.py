@@ -2,12 +2,11 @@
 the Handle of its coordinator if it has one, and per subtask a Subtask with its Handles and
 KeyedStates; then the End.
 
-``kind`` says which part of a subtask's state a handle holds: ``coordinator``, ``managed-op``,
-``raw-op``, ``keygroups``, ``shared``, ``private``, ``meta`` (of incremental state), ``stream`` and
-``other`` (changelog), ``changelog-handle`` (a changelog as such, no bytes of its own),
-``channel-input``, ``channel-output``. The prefix ``raw-`` marks raw keyed state,
-``changelog-materialized-`` and ``changelog-`` state within a changelog. Class names are those of
-Flink 1.20, also for files of older releases.
+``kind``: the part of a subtask's state: ``coordinator``, ``managed-op``, ``raw-op``, ``keygroups``,
+``shared``, ``private``, ``meta`` (of incremental state), ``stream`` and ``other`` (changelog),
+``changelog-handle`` (a whole changelog, without bytes), ``channel-input``, ``channel-output``. The
+prefix ``raw-`` marks raw keyed state, ``changelog-materialized-`` and ``changelog-`` state within a
+changelog. Class names are those of Flink 1.20, also in files of older releases.
 """
 
 from collections.abc import Sequence
@@ -20,12 +19,11 @@ class Header(NamedTuple):
     checkpoint_id: int
     dialect: Dialect
     master_states: tuple[str, ...]
-    """Names of hooks of the JobManager that keep state."""
     operators: int
 
 
 class Operator(NamedTuple):
-    """``name`` and ``uid`` are ``None`` if not set, and before 2.0."""
+    """``name`` and ``uid`` are ``None`` before 2.0, or if the job does not set them."""
 
     operator_id: str
     name: str | None
@@ -43,14 +41,14 @@ class Subtask(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """Where bytes lie: in a file (``path``), or in the ``_metadata`` itself (``inline_at``). Fields
-    are explained in :class:`ingest.records.Reference`.
+    """Where bytes are: in a file (``path``), or in the ``_metadata`` (``inline_at``). For other
+    fields see :class:`ingest.records.Reference`.
     """
 
     handle_class: str
     bytes: int
     path: str | None = None
-    """Relative ones are resolved against the directory of the ``_metadata``."""
+    """Absolute: a relative path is resolved in the directory of the ``_metadata``."""
     written_path: str | None = None
     offset: int | None = None
     inline_at: int | None = None
@@ -58,8 +56,6 @@ class Stream(NamedTuple):
 
 
 class Keyed(NamedTuple):
-    """What all files of one keyed state have in common; ``None`` if the format does not say."""
-
     state_class: str
     backend_id: str | None = None
     handle_id: str | None = None
@@ -67,8 +63,6 @@ class Keyed(NamedTuple):
 
 
 class ListState(NamedTuple):
-    """A named operator state. ``mode``: SPLIT_DISTRIBUTE, UNION or BROADCAST; ``offsets``: how many."""
-
     name: str
     mode: str
     offsets: int
@@ -85,12 +79,11 @@ class Handle(NamedTuple):
     keyed: Keyed | None = None
     states: tuple[ListState, ...] | None = None
     managed_directories: tuple[str, str] | None = None
-    """Task-owned and shared directory that this handle keeps alive (merged files)."""
 
 
 class FileRun(NamedTuple):
-    """Many files of one incremental state, still as bytes: ``block`` holds their entries, which have
-    the same lengths, ASCII texts and sizes of 0 or more (:mod:`ingest.metadata.file_runs`).
+    """Many files of an incremental state. ``block``: bytes of their entries, which have equal
+    lengths, ASCII texts and no negative sizes (:mod:`ingest.metadata.file_runs`).
     """
 
     operator: Operator
@@ -112,15 +105,12 @@ class KeyedState(NamedTuple):
 
 
 class Properties(NamedTuple):
-    """The end of the file, since 1.16."""
-
     name: str
-    """Checkpoint, Full Checkpoint, Savepoint, Terminate Savepoint or Suspend Savepoint."""
     savepoint_format: str | None = None
 
 
 class End(NamedTuple):
-    """The exact end was reached: only now are the pieces before it complete."""
+    """The end of the file. Without it, the pieces before are incomplete."""
 
     properties: Properties | None
     bytes: int

@@ -1,4 +1,4 @@
-"""The end of a ``_metadata`` since 1.16: a serialised Java object with the kind of checkpoint."""
+"""Reads the end of a ``_metadata`` since 1.16: a serialised Java object with the checkpoint type."""
 
 from dataclasses import dataclass, field
 from struct import Struct
@@ -27,7 +27,7 @@ _NO_PROPERTIES = message("something else than the properties of a checkpoint")
 
 @dataclass(slots=True)
 class JavaObject:
-    """``fields`` by name; an enum constant is an object with the one field ``constant``."""
+    """``fields``: name → value. An enum constant has the single field ``constant``."""
 
     class_name: str
     fields: dict[str, Any] = field(default_factory=dict)
@@ -73,21 +73,21 @@ class JavaStream:
 
     def _object(self) -> JavaObject:
         class_ = self._class()
-        made = self._remember(JavaObject(class_.name))
+        java_object = self._remember(JavaObject(class_.name))
         for level in _lineage(class_):
             if not level.flags & _SERIALIZABLE:
                 raise self._window.unknown_tag(level.flags)
             for code, name in level.fields:
-                made.fields[name] = self._field(code)
+                java_object.fields[name] = self._field(code)
             if level.flags & _WRITE_METHOD:
                 self._end_of_block()
-        return made
+        return java_object
 
     def _enum(self) -> JavaObject:
         class_ = self._class()
-        made = self._remember(JavaObject(class_.name))
-        made.fields["constant"] = self._value()
-        return made
+        java_object = self._remember(JavaObject(class_.name))
+        java_object.fields["constant"] = self._value()
+        return java_object
 
     def _field(self, code: str) -> Any:
         primitive = _PRIMITIVES.get(code)
@@ -110,10 +110,10 @@ class JavaStream:
         if tag == _NULL:
             return None
         if tag == _REFERENCE:
-            known = self._read_reference()
-            if not isinstance(known, _Class):
+            class_ = self._read_reference()
+            if not isinstance(class_, _Class):
                 raise self._window.unknown_tag(tag)
-            return known
+            return class_
         if tag != _CLASS:
             raise self._window.unknown_tag(tag)
         window = self._window

@@ -18,28 +18,30 @@ from ingest.metadata.walk import walk
 from ingest.metadata.window import Window
 
 READER_VERSION = 2
-"""Part of the key of cached results. Raise it when the same bytes give other or more rows."""
+"""Part of the key of cached results. Increase it if the same bytes now give other rows."""
 
 Open = Callable[[], BinaryIO]
 
 
-def read_pieces(open_: Open, directory: str, places: "array[int] | None" = None) -> Iterator[Piece]:
-    """Pieces of the file that ``open_`` opens (again for each attempt); ``directory`` resolves
-    relative paths. They are complete only if the last one is :class:`End`. ``places`` gets the
-    positions of the length fields of all absolute paths. Raises ``MetadataError`` and whatever the
-    stream raises.
+def read_pieces(
+    open_: Open, directory: str, paths_at: "array[int] | None" = None
+) -> Iterator[Piece]:
+    """Pieces of the file that ``open_`` opens, perhaps several times. Relative paths are in
+    ``directory``. The pieces are complete only if the last is :class:`End`. ``path_positions`` gets
+    the positions of the length fields of all absolute paths. Raises ``MetadataError`` and errors of
+    the stream.
     """
     with open_() as stream:
         window = Window(stream)
         dialects = _dialects(window)
         if len(dialects) == 1:
-            yield from walk(Reading(window, dialects[0], directory, places=places))
+            yield from walk(Reading(window, dialects[0], directory, paths_at=paths_at))
             return
-    dialect = _decide(open_, directory, dialects)
+    dialect = _choose_dialect(open_, directory, dialects)
     with open_() as stream:
         window = Window(stream)
         _dialects(window)
-        yield from walk(Reading(window, dialect, directory, places=places))
+        yield from walk(Reading(window, dialect, directory, paths_at=paths_at))
 
 
 def _dialects(window: Window) -> tuple[Dialect, ...]:
@@ -67,7 +69,7 @@ def _dialects(window: Window) -> tuple[Dialect, ...]:
     return DIALECTS[version]
 
 
-def _decide(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Dialect:
+def _choose_dialect(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Dialect:
     fitting: dict[int, Dialect] = {}
     furthest: MetadataError | None = None
     for dialect in dialects:
@@ -97,11 +99,11 @@ def _fingerprint(reading: Reading) -> int:
     checksum = 0
     for piece in walk(reading):
         if isinstance(piece, Handle | KeyedState | End):
-            checksum = zlib.crc32(_written(piece), checksum)
+            checksum = zlib.crc32(_content(piece), checksum)
     return checksum
 
 
-def _written(piece: Handle | KeyedState | End) -> bytes:
+def _content(piece: Handle | KeyedState | End) -> bytes:
     if isinstance(piece, Handle):
         return repr(piece[1:]).encode()
     if isinstance(piece, End):

@@ -6,14 +6,14 @@ from ingest.metadata.dialects import DamagedMetadata, Dialect
 from ingest.metadata.window import Window
 
 MOST_SINGLE_PARTS = 500_000
-"""Handles of one keyed state that are kept as objects; :mod:`file_runs` do not count."""
+"""Most handles of a keyed state that become objects; :mod:`file_runs` do not count."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """``directory``: that of the ``_metadata``, without a slash at its end. ``in_doubt``: another
-    dialect of the same version would have read some bytes differently. ``places``: positions of
-    absolute paths, ascending; filled if given.
+    """The state of reading a file. ``directory``: of the ``_metadata``, without trailing slash.
+    ``in_doubt``: another dialect of this version would have read some bytes differently.
+    ``path_positions``: gets positions of absolute paths, ascending.
     """
 
     window: Window
@@ -21,11 +21,11 @@ class Reading:
     directory: str
     in_doubt: bool = False
     parts: int = 0
-    places: "array[int] | None" = None
+    paths_at: "array[int] | None" = None
 
     def path(self) -> str:
-        if self.places is not None:
-            self.places.append(self.window.position)
+        if self.paths_at is not None:
+            self.paths_at.append(self.window.position)
         return self.window.text()
 
     def one_more_part(self) -> None:

@@ -1,7 +1,6 @@
-"""Parsed ``_metadata`` as rows of the lake table ``references``, which is also the cache of parsed
-files. A file's rows are kept under its path, size, modification time and the version of this
-reader. The row with ordinal 0 stands for the file and is written last: without it, the file was not
-read to its end.
+"""Rows of the lake table ``references``, which is also the cache of parsed files, by path, size,
+modification time and version of the reader. The row with ordinal 0 is that of the file and comes
+last: without it, the file was not read to its end.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,11 +20,12 @@ from ingest.storage.instants import cut
 
 SCHEMA = pa.schema([(column.name, column.type) for column in REFERENCES.columns])
 
-_SHARED = [name for name in SCHEMA.names if name in columns.SCHEMA.names and name != "ordinal"]
+_HANDLE_COLUMNS = [
+    name for name in SCHEMA.names if name in columns.SCHEMA.names and name != "ordinal"
+]
 
 
 def key_of(file: MetadataFile) -> dict[str, Any]:
-    """Modification is cut to milliseconds, as the lake keeps it."""
     return {
         "metadata_path": file.path,
         "metadata_bytes": file.size,
@@ -35,7 +35,6 @@ def key_of(file: MetadataFile) -> dict[str, Any]:
 
 
 def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
-    """The last one is the single row with ordinal 0. Raises the errors of reading."""
     rows = _FileRows(file)
     for batch in columns.batches(rows.watch(file.pieces())):
         rows.handles += batch.num_rows
@@ -72,13 +71,13 @@ class _FileRows:
 
     def handle_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = batch.num_rows
-        filled: dict[str, Any] = {name: batch.column(name) for name in _SHARED}
-        filled["ordinal"] = pa.array(range(self.handles - rows + 1, self.handles + 1), pa.int64())
+        values: dict[str, Any] = {name: batch.column(name) for name in _HANDLE_COLUMNS}
+        values["ordinal"] = pa.array(range(self.handles - rows + 1, self.handles + 1), pa.int64())
         for name, value in self._common().items():
-            filled[name] = pa.repeat(pa.scalar(value, SCHEMA.field(name).type), rows)
+            values[name] = pa.repeat(pa.scalar(value, SCHEMA.field(name).type), rows)
         columns_of_batch = [
-            filled[field.name].cast(field.type)
-            if field.name in filled
+            values[field.name].cast(field.type)
+            if field.name in values
             else pa.nulls(rows, field.type)
             for field in SCHEMA
         ]

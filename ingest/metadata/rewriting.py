@@ -7,37 +7,35 @@ from ingest.metadata.reader import Open, read_pieces
 from ingest.metadata.window import WINDOW_BYTES, Window, decode
 
 LONGEST_PATH_BYTES = 0xFFFF
-"""Of Java's ``writeUTF``."""
 
 
-def rewrite(open_: Open, out: BinaryIO, moved: Callable[[str], str]) -> int:
-    """Write the file that ``open_`` opens to ``out``, with absolute paths changed by ``moved``;
-    returns the number of paths. Everything is read once before anything is written. Raises
-    ``MetadataError``, and ``Refused`` for a path that the format cannot hold.
+def rewrite(open_: Open, out: BinaryIO, new_path: Callable[[str], str]) -> int:
+    """Write the file that ``open_`` opens to ``out``, with absolute paths changed by ``new_path``;
+    returns their number. The file is read to its end before writing begins. Raises
+    ``MetadataError``, and ``Refused`` for a path that is too long for the format.
     """
-    places = array("q")
-    for _ in read_pieces(open_, "", places):
+    paths_at = array("q")
+    for _ in read_pieces(open_, "", paths_at):
         pass
     with open_() as stream:
         window = Window(stream)
-        for place in places:
-            _copy(window, out, place - window.position)
+        for position in paths_at:
+            _copy(window, out, position - window.position)
             size = int.from_bytes(_take(window, 2), "big")
-            out.write(encoded(moved(decode(_take(window, size)))))
-        while some := window.available(1):
-            _copy(window, out, some)
-    return len(places)
+            out.write(encoded(new_path(decode(_take(window, size)))))
+        while size := window.available(1):
+            _copy(window, out, size)
+    return len(paths_at)
 
 
 def encoded(path: str) -> bytes:
-    """As Java's ``writeUTF`` writes it. Raises ``Refused`` if it is too long."""
     units = path.encode("utf-16-be", "surrogatepass")
-    halves = (
+    surrogates = (
         "".join(chr(units[at] << 8 | units[at + 1]) for at in range(0, len(units), 2))
         if not path.isascii()
         else path
     )
-    written = halves.encode("utf-8", "surrogatepass").replace(b"\x00", b"\xc0\x80")
+    written = surrogates.encode("utf-8", "surrogatepass").replace(b"\x00", b"\xc0\x80")
     if len(written) > LONGEST_PATH_BYTES:
         raise Refused(
             f"A path of {len(written):,} bytes does not fit into a _metadata "

@@ -1,6 +1,5 @@
-"""Selects the ``_metadata`` that show the cost of a restore or a savepoint: the restored snapshot
-and the first checkpoint completed after it; the last checkpoint before a savepoint and the first
-after it.
+"""Selects the ``_metadata`` that show what a restore or a savepoint uploads: the restored snapshot
+and the next completed checkpoint; the last checkpoint before a savepoint and the next.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,12 +11,14 @@ from ingest.records import Checkpoint, Job, Observed
 
 FORGOTTEN_AFTER_S = 86_400
 OLD_RESTORE_MS = 3_600_000
-"""The first checkpoint after an older restore is most likely gone."""
+"""After an older restore, the next checkpoint is probably deleted."""
 
 
 @dataclass(slots=True)
 class _JobHistory:
-    """Instants in epoch ms, 0 for none."""
+    """``…_ms`` are epoch ms, 0 for none. ``awaited_since_ms``: a checkpoint triggered later than
+    this is awaited.
+    """
 
     last_path: str = ""
     last_ms: int = 0
@@ -36,8 +37,8 @@ class SnapshotSelection:
             if isinstance(history, dict)
         }
 
-    def wanted(self, observed: Iterable[Observed]) -> list[str]:
-        """Paths of snapshots to read now, as Flink spelled them. ``observed``: all of one cycle."""
+    def select(self, observed: Iterable[Observed]) -> list[str]:
+        """Paths of snapshots to read now, as Flink spells them. ``observed``: all of a cycle."""
         paths: list[str] = []
         checkpoints: list[tuple[Checkpoint, datetime]] = []
         for reading in observed:
@@ -69,8 +70,7 @@ class SnapshotSelection:
         if restored_ms <= history.restored_ms or not job.restored_path:
             return []
         history.restored_ms = restored_ms
-        # A job that recovers from its own checkpoint already owns the files: nothing is uploaded
-        # again.
+        # A job that recovers from its own checkpoint owns the files and uploads nothing again.
         if job.job_id in job.restored_path or restored_ms < _ms(at) - OLD_RESTORE_MS:
             return []
         history.awaited_since_ms = max(history.awaited_since_ms, restored_ms)
@@ -94,7 +94,7 @@ class SnapshotSelection:
         history.last_path, history.last_ms = checkpoint.external_path, trigger_ms
         if not history.awaited_since_ms:
             return []
-        # A checkpoint under way when the savepoint began still counts as the one before it.
+        # A checkpoint that was triggered before the savepoint is not the awaited one.
         if trigger_ms > history.awaited_since_ms:
             history.awaited_since_ms = 0
         return [checkpoint.external_path]

@@ -1,6 +1,4 @@
-"""Sums of a ``_metadata`` for its checkpoint or savepoint: rows of ``references`` → rows of the
-lake table ``snapshots``.
-"""
+"""Rows of the lake table ``snapshots``, one for each ``_metadata``, from rows of ``references``."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -25,27 +23,28 @@ READ = (
 
 
 def snapshot(rows: Sequence[Reference]) -> Snapshot:
-    """``rows``: all of one file; the last one is that of the file itself."""
     return _snapshot_of_file(rows[-1], sum(row.state_bytes or 0 for row in rows))
 
 
-def snapshots(batches: Iterable[pa.RecordBatch], apart: Sequence[str] = ()) -> Iterator[Snapshot]:
-    """``batches`` have the columns ``READ``: rows in any order, each once. A file without the row
-    with ordinal 0 gives none. ``apart``: more columns that distinguish several readings of one
-    file.
+def snapshots(
+    batches: Iterable[pa.RecordBatch], extra_key: Sequence[str] = ()
+) -> Iterator[Snapshot]:
+    """``batches`` have the columns ``READ``, and each row once, in any order. A file without the
+    row with ordinal 0 has no snapshot. ``extra_key``: more columns, which distinguish several
+    readings of a file.
     """
-    key = (*_FILE, *apart)
+    key = (*_FILE, *extra_key)
     state_bytes: dict[tuple[Any, ...], int] = {}
     files: dict[tuple[Any, ...], Reference] = {}
     for batch in batches:
-        for *file, added in _sums(batch, key):
-            state_bytes[tuple(file)] = state_bytes.get(tuple(file), 0) + added
+        for *file, batch_bytes in _sums(batch, key):
+            state_bytes[tuple(file)] = state_bytes.get(tuple(file), 0) + batch_bytes
         for row in batch.filter(pc.equal(batch["ordinal"], 0)).to_pylist():
             files[tuple(row[name] for name in key)] = Reference(
                 **{name: row[name] for name in READ}
             )
-    for of, row in files.items():
-        yield _snapshot_of_file(row, state_bytes.get(of, 0))
+    for file_key, row in files.items():
+        yield _snapshot_of_file(row, state_bytes.get(file_key, 0))
 
 
 def _sums(batch: pa.RecordBatch, key: Sequence[str]) -> Iterator[tuple[Any, ...]]:

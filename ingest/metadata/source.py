@@ -5,8 +5,8 @@ SOURCES = (
     Source(
         "metadata",
         Turn.LAST,
-        "ingest.metadata.evidence:read_wanted",
-        wanted=lambda run: run.cluster.metadata.enabled,
+        "ingest.metadata.evidence:read_snapshots",
+        applies=lambda run: run.cluster.metadata.enabled,
         tables=(Reference, Snapshot),
         files=True,
     ),

@@ -10,7 +10,7 @@ HEAD_BYTES = 4096
 MOST_JSON_BYTES = 1 << 20
 MOST_SCANNED_BYTES = 4 << 30
 _CHUNK_BYTES = 1 << 20
-_GONE = bytes(512)
+_HOLE = bytes(512)
 _PARQUET = b"PAR1"
 _SHORTEST_PARQUET_BYTES = 12
 _JOB = re.compile(rb"/([0-9a-f]{32})(?=/)")
@@ -18,9 +18,9 @@ _JOB = re.compile(rb"/([0-9a-f]{32})(?=/)")
 
 @dataclass(frozen=True)
 class Content:
-    """``named_jobs``: ids of jobs whose directories occur in it, None if it is too long to search
-    or a part is missing. ``is_foreign``: a complete Parquet or JSON file. ``has_magic``: begins
-    with Flink's magic number.
+    """What is known of a file that cannot be parsed. ``named_jobs``: jobs whose directories occur
+    in the file; None if it is too long to search or has a hole. ``is_foreign``: it is a complete
+    Parquet or JSON file. ``has_magic``: it begins with Flink's magic number.
     """
 
     bytes: int
@@ -31,8 +31,8 @@ class Content:
 
 
 def content_of(file: MetadataFile) -> Content:
-    hasher, size, named, rest = hashlib.sha256(), 0, set[bytes](), b""
-    first, last, is_all_there = b"", b"", True
+    hasher, size, jobs, tail = hashlib.sha256(), 0, set[bytes](), b""
+    first, last, has_no_hole = b"", b"", True
     with file.open() as stream:
         while chunk := stream.read(_CHUNK_BYTES):
             if size < HEAD_BYTES:
@@ -42,19 +42,19 @@ def content_of(file: MetadataFile) -> Content:
                 break
             first = first if len(first) >= MOST_JSON_BYTES else first + chunk
             last = (last + chunk)[-8:]
-            joined = rest + chunk
-            named.update(_JOB.findall(joined))
-            is_all_there = is_all_there and _GONE not in joined
-            rest = joined[-len(_GONE) :]
-    # A length other than the listing's means another file, or one that is being written.
-    is_whole = file.size == size
+            searched = tail + chunk
+            jobs.update(_JOB.findall(searched))
+            has_no_hole = has_no_hole and _HOLE not in searched
+            tail = searched[-len(_HOLE) :]
+    # If the listing has another length, the file was replaced or is being written.
+    is_complete = file.size == size
     return Content(
         size,
         hasher.hexdigest(),
         first[:4] == MAGIC.to_bytes(4, "big"),
-        is_whole and (_is_parquet(first, last, size) or _is_json(first, size)),
-        tuple(sorted(name.decode() for name in named))
-        if is_all_there and size <= MOST_SCANNED_BYTES
+        is_complete and (_is_parquet(first, last, size) or _is_json(first, size)),
+        tuple(sorted(name.decode() for name in jobs))
+        if has_no_hole and size <= MOST_SCANNED_BYTES
         else None,
     )
 

@@ -67,7 +67,6 @@ _CLASSES = {
     "channel-output": "ResultSubpartitionStateHandle",
 }
 _TYPES = {"channel-input": {1: False, 3: True}, "channel-output": {2: False, 4: True}}
-"""Type byte → whether all channels of the subtask are merged into one handle."""
 
 
 def read_channel_state(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
@@ -104,8 +103,8 @@ _OPERATOR = Struct(">16sii")
 
 
 def walk(reading: Reading) -> Iterator[Piece]:
-    """After magic and version. Raises ``MetadataError``; a file is complete only if its last piece
-    is ``End``.
+    """Pieces after magic number and version; complete only if the last is ``End``. Raises
+    ``MetadataError``.
     """
     window, dialect = reading.window, reading.dialect
     checkpoint_id = window.size()

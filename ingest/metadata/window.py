@@ -8,7 +8,7 @@ from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata, Unsupp
 
 WINDOW_BYTES = 1 << 20
 MOST_NESTED = 16
-"""Flink nests two or three deep; a forged file must not exhaust the stack."""
+"""Flink nests handles two or three deep; a forged file must not exhaust the stack."""
 
 _INT = Struct(">i").unpack_from
 _LONG = Struct(">q").unpack_from
@@ -16,7 +16,9 @@ _LENGTH = Struct(">H").unpack_from
 
 
 class Window:
-    """``stream`` is read from its current place on, which is position 0."""
+    """Reads ``stream`` piece by piece. ``data[at:end]`` is not read yet. ``position`` 0 is where
+    the stream is at first.
+    """
 
     __slots__ = ("_base", "_depth", "_stream", "at", "data", "end")
 
@@ -31,10 +33,10 @@ class Window:
     def position(self) -> int:
         return self._base + self.at
 
-    def available(self, wanted: int) -> int:
-        """Fewer than ``wanted`` only at the end of the file."""
-        if self.end - self.at < wanted:
-            self._fill(wanted)
+    def available(self, size: int) -> int:
+        """Number of bytes in ``data`` from ``at`` on: less than ``size`` only at the file's end."""
+        if self.end - self.at < size:
+            self._fill(size)
         return self.end - self.at
 
     def take(self, size: int) -> int:
@@ -69,7 +71,6 @@ class Window:
         return number
 
     def bounded_count(self, most: int) -> int:
-        """A count of entries that become objects, bounded against forged numbers."""
         number = self.count()
         if number > most:
             raise self.wrong_number(4, number)
@@ -103,13 +104,11 @@ class Window:
             ) from error
 
     def wrong_number(self, size: int, number: int) -> DamagedMetadata:
-        """Of a field of ``size`` bytes that was read last."""
         return DamagedMetadata(
             self.position - size, message("the impossible number {number:count}", number=number)
         )
 
     def unknown_tag(self, tag: int) -> UnsupportedMetadata:
-        """Of one byte that was read last."""
         return UnsupportedMetadata(
             self.position - 1, message("the tag {tag:number}, which is not known here", tag=tag)
         )
@@ -146,32 +145,32 @@ class Window:
                 message("the file ends after {end:count} bytes", end=self._base + self.end),
             )
 
-    def _fill(self, wanted: int) -> None:
+    def _fill(self, size: int) -> None:
         kept = self.data[self.at :]
         pieces = [kept]
-        size = len(kept)
-        while size < wanted and (piece := self._stream.read(WINDOW_BYTES)):
+        present = len(kept)
+        while present < size and (piece := self._stream.read(WINDOW_BYTES)):
             pieces.append(piece)
-            size += len(piece)
+            present += len(piece)
         self._base += self.at
         self.data = b"".join(pieces)
         self.at = 0
-        self.end = size
+        self.end = present
 
 
 def decode(written: bytes) -> str:
-    """Java's modified UTF-8: NUL is ``C0 80``, characters beyond the BMP are two surrogates of
-    three bytes each. Raises ``UnicodeDecodeError`` for what ``DataInput.readUTF`` refuses, and for
-    half a surrogate pair.
+    """Decode Java's modified UTF-8: NUL is ``C0 80``, characters beyond the BMP are two surrogates
+    of three bytes each. Raises ``UnicodeDecodeError`` like ``DataInput.readUTF``, and for half a
+    surrogate pair.
     """
     for position, byte in enumerate(written):
         if byte >= 0xF0:
             raise UnicodeDecodeError(
                 "modified utf-8", written, position, position + 1, "a byte that never occurs"
             )
-    halves = written.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
+    surrogates = written.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
     try:
-        return halves.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
+        return surrogates.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
     except UnicodeDecodeError as error:
         raise UnicodeDecodeError(
             "modified utf-8", written, 0, len(written), "half of a surrogate pair"

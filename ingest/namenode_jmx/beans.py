@@ -1,7 +1,7 @@
-"""``/jmx?qry=…`` of a NameNode: beans → one sample.
+"""Parses beans of ``/jmx?qry=…`` of a NameNode.
 
-Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference, the same from 2.7 to 3.4. Counters
-(``…NumOps``) count since the start; averages (``…AvgTime``) are of the last interval, in ms.
+Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference, equal from 2.7 to 3.4. Counters
+(``…NumOps``) count since the start. Averages (``…AvgTime``) are those of the last interval, in ms.
 """
 
 import re
@@ -22,7 +22,7 @@ QUERIES = tuple(
         "JvmMetrics",
     )
 )
-"""Not all beans at once: NameNodeInfo holds a list of all DataNodes."""
+"""A request for all beans would include NameNodeInfo, with a list of all DataNodes."""
 MOST_BEANS, MOST_OPERATIONS = 50, 200
 _COUNTER = re.compile(r"([A-Z][A-Za-z0-9]{0,60})NumOps$")
 _RPC, _DETAILED, _SYSTEM = "RpcActivityForPort", "RpcDetailedActivityForPort", "FSNamesystem"
@@ -30,7 +30,6 @@ _JVM, _MIB = "JvmMetrics", 1 << 20
 
 
 def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
-    """Raises ``Skipped`` if none has a bean of a NameNode."""
     beans = [bean for body in bodies for bean in _beans(body)]
     rpc = [bean for name, bean in beans if name.startswith(_RPC)]
     detailed = [bean for name, bean in beans if name.startswith(_DETAILED)]
@@ -40,18 +39,18 @@ def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
             "beans: expected those of a NameNode (RpcActivityForPort…, FSNamesystem), got none of "
             "them"
         )
-    whole = system or Fields({})
+    namesystem = system or Fields({})
     jvm = next((bean for name, bean in beans if name == _JVM), Fields({}))
     return NameNodeSample(
         ts=at,
-        ha_state=whole.text("tag.HAState"),
-        rpc_calls=_sum(bean.whole("RpcQueueTimeNumOps") for bean in rpc),
+        ha_state=namesystem.text("tag.HAState"),
+        rpc_calls=_sum(bean.integer("RpcQueueTimeNumOps") for bean in rpc),
         rpc_queue_ms=_most(bean.real("RpcQueueTimeAvgTime") for bean in rpc),
         rpc_processing_ms=_most(bean.real("RpcProcessingTimeAvgTime") for bean in rpc),
-        call_queue_length=_sum(bean.whole("CallQueueLength") for bean in rpc),
-        files=whole.whole("FilesTotal"),
-        blocks=whole.whole("BlocksTotal"),
-        used_bytes=whole.whole("CapacityUsed"),
+        call_queue_length=_sum(bean.integer("CallQueueLength") for bean in rpc),
+        files=namesystem.integer("FilesTotal"),
+        blocks=namesystem.integer("BlocksTotal"),
+        used_bytes=namesystem.integer("CapacityUsed"),
         heap_used_bytes=_bytes(jvm.real("MemHeapUsedM")),
         heap_max_bytes=_bytes(jvm.real("MemHeapMaxM")),
         operations=tuple(_operations(detailed)),
@@ -69,7 +68,7 @@ def _operations(beans: list[Fields]) -> Iterator[NameNodeOperation]:
     calls: dict[str, int] = {}
     for bean in beans:
         for key in bean.names():
-            if (match := _COUNTER.match(key)) and (count := bean.whole(key)):
+            if (match := _COUNTER.match(key)) and (count := bean.integer(key)):
                 name = match[1][0].lower() + match[1][1:]
                 calls[name] = calls.get(name, 0) + count
     for name in sorted(calls, key=lambda call: (-calls[call], call))[:MOST_OPERATIONS]:
@@ -81,8 +80,8 @@ def _bytes(mib: float | None) -> int | None:
 
 
 def _sum(values: Iterator[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None
 
 
 def _most(values: Iterator[float | None]) -> float | None:

@@ -12,17 +12,17 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 def base_of(url: str) -> str:
-    """People paste the address with the servlet's path."""
+    """The URL without the servlet's path, with which people paste it."""
     return url.rstrip("/").removesuffix("/jmx")
 
 
 async def read_namenode(run: ClusterRun) -> SourceRead | None:
     cluster, now = run.cluster, run.shard.at()
-    due_at, url = run.part(SOURCE).get("due_at"), base_of(cluster.settings[SOURCE + "_url"])
+    due_at, url = run.cursor_of(SOURCE).get("due_at"), base_of(cluster.settings[SOURCE + "_url"])
     if isinstance(due_at, int | float) and due_at > now.timestamp():
         return None
-    again = {"due_at": now.timestamp() + cluster.metrics_interval_s}
-    # The cluster's secret and client certificate are not sent there.
+    cursor = {"due_at": now.timestamp() + cluster.metrics_interval_s}
+    # The cluster's secret and client certificate are not sent to the NameNode.
     client = RestClient(
         url,
         tls=Tls(cluster.tls.ca_file),
@@ -30,10 +30,10 @@ async def read_namenode(run: ClusterRun) -> SourceRead | None:
         max_response_bytes=MOST_BYTES,
         gate=run.shard.gates.of(url),
     )
-    async with run.asking(client):
+    async with run.count_requests(client):
         try:
             node_sample = sample([await client.get(query) for query in QUERIES], now)
         except (BadAnswer, Unanswered, Skipped) as error:
             subject = f"JMX of the NameNode of {cluster.name}"
-            return SourceRead((), again, (Skip(subject, error.reason, str(error)),))
-    return SourceRead((Observed(cluster.name, node_sample.ts, SOURCE, (node_sample,)),), again)
+            return SourceRead((), cursor, (Skip(subject, error.reason, str(error)),))
+    return SourceRead((Observed(cluster.name, node_sample.ts, SOURCE, (node_sample,)),), cursor)

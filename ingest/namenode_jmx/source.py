@@ -4,9 +4,9 @@ from ingest.source_declaration import Setting, Source, Turn
 SOURCES = (
     Source(
         "namenode_jmx",
-        Turn.BESIDE,
+        Turn.ADDITIONAL,
         "ingest.namenode_jmx.collector:read_namenode",
-        wanted=lambda run: run.cluster.settings.get("namenode_jmx_url"),
+        applies=lambda run: run.cluster.settings.get("namenode_jmx_url"),
         settings=(Setting("namenode_jmx_url", "address", "--namenode-jmx"),),
         tables=(NameNodeSample,),
     ),

@@ -1,5 +1,5 @@
-"""Which addresses clusters, History Servers and their logs may have. The check that counts is
-:func:`checked_socket`, after names, redirects and spellings have become one address.
+"""Which addresses clusters, History Servers and their logs may have. :func:`checked_socket` checks
+the address of each connection, whatever names, redirects and spellings led to it.
 """
 
 import errno
@@ -16,7 +16,7 @@ from ingest.messages import message
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_NEVER = [
+_FORBIDDEN = [
     ipaddress.ip_network(text)
     for text in (
         "169.254.0.0/16",  # link-local: the metadata of most clouds
@@ -33,22 +33,22 @@ _NEVER = [
         "240.0.0.0/4",
     )
 ]
-"""No JobManager or receiver has these, and metadata services of clouds return credentials."""
+"""No JobManager or receiver has these addresses. Metadata services of clouds return credentials."""
 
 _6TO4 = ipaddress.ip_network("2002::/16")
 _TEREDO = ipaddress.ip_network("2001::/32")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_NAT64_OF_A_NETWORK = ipaddress.ip_network("64:ff9b:1::/48")
+_LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")
 _TRANSLATED = ipaddress.ip_network("::ffff:0:0:0/96")
 _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
 def is_forbidden(address: Address) -> bool:
-    return any(address.version == network.version and address in network for network in _NEVER)
+    return any(address.version == network.version and address in network for network in _FORBIDDEN)
 
 
 def unwrapped(address: Address) -> list[Address]:
-    """The addresses that packets may reach: itself, and an embedded one."""
+    """The addresses that packets may reach: ``address``, or an address embedded in it, or both."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     if address.ipv4_mapped:
@@ -58,7 +58,7 @@ def unwrapped(address: Address) -> list[Address]:
     if address in _TEREDO and address.teredo:
         return [address, *address.teredo]
     low = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    if address in _NAT64_OF_A_NETWORK:
+    if address in _LOCAL_NAT64:
         return [address, low]
     if address in _NAT64 or address in _TRANSLATED or (address in _COMPATIBLE and int(address) > 1):
         return [low]
@@ -72,14 +72,14 @@ RESOLVE_WITHIN_S = 5
 
 
 class RefusedAddress(OSError):
-    """No connection was made. The message names no more than the host."""
+    """No connection was made. The message names only the host."""
 
     def __init__(self, host: str, why: str) -> None:
         super().__init__(errno.EACCES, f"{host} {why}")
 
 
 def allowed_networks() -> tuple[Network, ...]:
-    """None means all. Raises ``Refused``."""
+    """Empty for all networks. Raises ``Refused``."""
     try:
         return tuple(
             ipaddress.ip_network(text.strip())
@@ -99,14 +99,14 @@ def refusal(text: str) -> str:
     """The reason as the end of a sentence; "" if the address is allowed."""
     address = ipaddress.ip_address(text.partition("%")[0])
     networks = allowed_networks()
-    for inner in unwrapped(address):
-        if is_forbidden(inner):
+    for reached in unwrapped(address):
+        if is_forbidden(reached):
             return message(
                 "is or leads to an address that Weir never asks: link-local, cloud metadata, "
                 "multicast or reserved"
             )
         if networks and not any(
-            inner.version == network.version and inner in network for network in networks
+            reached.version == network.version and reached in network for network in networks
         ):
             return message(
                 "is or leads to an address outside of the networks that {variable:text} names: "
@@ -118,23 +118,22 @@ def refusal(text: str) -> str:
 
 
 def check_host(host: str, port: int | None = None) -> None:
-    """Raises :class:`RefusedAddress`; a name that does not resolve now is not refused."""
+    """Raises :class:`RefusedAddress`. A name that cannot be resolved now is not refused."""
     pool = ThreadPoolExecutor(1)
     try:
-        resolving = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(
+        resolved = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(
             RESOLVE_WITHIN_S
         )
     except (OSError, UnicodeError, Late):
         return
     finally:
         pool.shutdown(wait=False)
-    for *_, address in resolving:
+    for *_, address in resolved:
         if why := refusal(str(address[0])):
             raise RefusedAddress(host, why)
 
 
 def checked_socket(info: tuple[Any, ...]) -> socket.socket:
-    """For aiohttp's connectors. Raises :class:`RefusedAddress`."""
     family, kind, protocol, _, address = info
     if why := refusal(str(address[0])):
         raise RefusedAddress(str(address[0]), why)

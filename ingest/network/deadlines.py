@@ -1,5 +1,5 @@
-"""Bounds the whole time of each request of ``requests``, which only bounds the time between two
-bytes.
+"""Bounds the total time of a request of the library ``requests``, which itself only bounds the time
+between two bytes.
 """
 
 import os
@@ -15,7 +15,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 READ_BYTES = 256 * 1024
-_asking = threading.local()
+_current = threading.local()
 
 
 class Late(requests.Timeout):
@@ -27,9 +27,9 @@ class TooLarge(requests.RequestException):
 
 
 class TimedAdapter(HTTPAdapter):
-    """``whole_s``: from connecting to the last byte, each redirect by itself. ``silent_s``: for
-    connecting, and between two bytes. Answers are read whole. Raises :class:`Late`,
-    :class:`TooLarge`, other ``requests.RequestException``.
+    """``whole_s``: from connecting to the last byte, for each redirect separately. ``silent_s``:
+    for connecting, and between two bytes. Answers are read completely. Raises :class:`Late`,
+    :class:`TooLarge` or another ``requests.RequestException``.
     """
 
     def __init__(self, whole_s: float, silent_s: tuple[float, float], most_bytes: int) -> None:
@@ -58,7 +58,7 @@ class TimedAdapter(HTTPAdapter):
                 if deadline.is_over:
                     raise Late(f"not within {self.whole_s:g} s") from None
                 raise
-            # A body without a length ends with its connection.
+            # Without a length, the end of the connection looks like the end of the body.
             if deadline.is_over:
                 raise Late(f"not within {self.whole_s:g} s")
         answer._content = bytes(content)
@@ -74,7 +74,7 @@ class _Deadline:
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
-        _asking.deadline = self
+        _current.deadline = self
         self._timer.start()
         return self
 
@@ -85,7 +85,7 @@ class _Deadline:
         trace: TracebackType | None,
     ) -> None:
         self._timer.cancel()
-        _asking.deadline = None
+        _current.deadline = None
         self.follow(None)
 
     def follow(self, connection: socket.socket | None) -> None:
@@ -96,43 +96,43 @@ class _Deadline:
             if connection is not None:
                 self._connection = socket.socket(fileno=os.dup(connection.fileno()))
             if self.is_over:
-                self._shut()
+                self._close_now()
 
     def _end(self) -> None:
         with self._lock:
             self.is_over = True
-            self._shut()
+            self._close_now()
 
-    def _shut(self) -> None:
+    def _close_now(self) -> None:
         if self._connection is not None:
             with suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)
 
 
 def _follow(connection: socket.socket | None) -> None:
-    deadline: _Deadline | None = getattr(_asking, "deadline", None)
+    deadline: _Deadline | None = getattr(_current, "deadline", None)
     if deadline is not None and connection is not None:
         deadline.follow(connection)
 
 
-class _Followed(HTTPConnection):
+class _FollowedConnection(HTTPConnection):
     def _new_conn(self) -> socket.socket:
-        made = super()._new_conn()
-        _follow(made)
-        return made
+        connection = super()._new_conn()
+        _follow(connection)
+        return connection
 
     def request(self, *args: Any, **options: Any) -> None:
-        _follow(self.sock)  # of a connection that is used again
+        _follow(self.sock)  # the connection may be an earlier one
         super().request(*args, **options)
 
 
-class _TlsFollowed(_Followed, HTTPSConnection):
+class _FollowedTlsConnection(_FollowedConnection, HTTPSConnection):
     pass
 
 
 class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Followed
+    ConnectionCls = _FollowedConnection
 
 
 class _TlsPool(HTTPSConnectionPool):
-    ConnectionCls = _TlsFollowed
+    ConnectionCls = _FollowedTlsConnection

@@ -3,7 +3,7 @@ from typing import Any
 import aiohttp
 import fsspec
 
-import ingest.network.schemes  # noqa: F401 - for those who open files here
+import ingest.network.schemes  # noqa: F401 - registers schemes
 from ingest.local_directories import NotAllowed, refusal_of_chain
 from ingest.network.clusters import checked_socket
 from ingest.network.unopened import as_os_error
@@ -11,8 +11,8 @@ from ingest.network.uris import check_uri, schemes_of
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
-    """As ``fsspec.core.url_to_fs``. Raises ``RefusedAddress``, ``NotAllowed`` for a URI of no
-    storage, and ``OSError``, ``ValueError`` or ``ImportError``.
+    """Like ``fsspec.core.url_to_fs``. Raises ``RefusedAddress``, ``NotAllowed`` for a URI that is
+    no storage, ``OSError``, ``ValueError`` or ``ImportError``.
     """
     _check(uri)
     with as_os_error():
@@ -20,8 +20,7 @@ def filesystem_of(uri: str) -> tuple[Any, str]:
     return filesystem
 
 
-def opened(uri: str, compression: str | None) -> Any:
-    """As ``fsspec.open(uri, "rb").open()``. Raises as ``filesystem_of``."""
+def open_uri(uri: str, compression: str | None) -> Any:
     _check(uri)
     with as_os_error():
         return fsspec.open(uri, "rb", compression=compression, **_options(uri)).open()

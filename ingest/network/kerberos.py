@@ -1,5 +1,5 @@
-"""Kerberos tickets in HTTP requests (SPNEGO, RFC 4559). The Kerberos library finds the identity: by
-the keytab of ``KRB5_CLIENT_KTNAME``, else the credential cache of the process.
+"""Kerberos tickets in HTTP requests (SPNEGO, RFC 4559). The Kerberos library takes the identity
+from the keytab ``KRB5_CLIENT_KTNAME``, else from the credential cache of the process.
 """
 
 import asyncio
@@ -14,17 +14,14 @@ class NoTicket(IngestError):
 
 
 async def authorization(host: str) -> str:
-    """The header's value, for one request to ``HTTP@host``. Raises ``NoTicket``; ``Refused`` where
-    the library is not installed.
-    """
-    # The first ticket for a host comes from a KDC, which may not answer.
+    # In a thread, since a KDC may not answer.
     return await asyncio.to_thread(_negotiate, host)
 
 
 def _negotiate(host: str) -> str:
     try:
         import gssapi
-    except (ImportError, OSError) as error:  # the second if there is no Kerberos on the machine
+    except (ImportError, OSError) as error:  # OSError: the machine has no Kerberos
         raise Refused(
             message(
                 "Signing in by Kerberos needs the library gssapi: pip install 'weir[kerberos]'."

@@ -1,5 +1,3 @@
-"""Registers Weir's own file systems with fsspec."""
-
 from typing import Any
 
 import fsspec
@@ -9,8 +7,8 @@ for _scheme in ("webhdfs", "swebhdfs"):
 
 
 def of_listed(uri: str) -> tuple[Any, str]:
-    """As ``fsspec.core.url_to_fs``, without its cache, of what a listing named: there ``::`` is
-    part of a name.
+    """Like ``fsspec.core.url_to_fs``, without a cache of listings. For a URI from a listing, in
+    which ``::`` is part of a name.
     """
     scheme, _, rest = uri.partition("://")
     top = f"{scheme}://{rest.partition('/')[0]}/"

@@ -1,4 +1,4 @@
-"""Undocumented errors of file systems: each uses a library of its own."""
+"""Undocumented errors of file systems, each of which uses another library."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from ingest.errors import IngestError
 
 
 class NotOpened(OSError):
-    """``strerror`` names the type of error, not its text, which may hold a server's answer."""
+    """``strerror`` is the type of the error: its text may contain a server's answer."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -16,7 +16,7 @@ class NotOpened(OSError):
 
 @contextmanager
 def as_os_error() -> Iterator[None]:
-    """Our own errors and answers with a status pass; all else becomes :class:`NotOpened`."""
+    """Turns errors of libraries into :class:`NotOpened`, except those with an HTTP status."""
     try:
         yield
     except (OSError, ValueError, ImportError, IngestError):

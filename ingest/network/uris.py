@@ -11,14 +11,13 @@ _PART = re.compile(
 _NO_HOST = re.compile(
     r"file|local|memory|data|zip|tar|s3[anp]?|gs|gcs|abfss?|az|adl|wasbs?|oss|obs|cosn?|hf"
 )
-"""Their authority is a bucket, a container or nothing."""
 
 _NAMENODES = frozenset({"hdfs", "webhdfs", "swebhdfs"})
 _AZURE = frozenset({"abfs", "abfss", "az"})
 
 
 def check_uri(uri: str) -> None:
-    """Raises ``RefusedAddress``; also in chains such as ``simplecache::http://…``."""
+    """Raises ``RefusedAddress``. Checks each URI of a chain such as ``simplecache::http://…``."""
     for part in _PART.finditer(uri):
         if _NO_HOST.fullmatch(part["scheme"].lower()):
             continue
@@ -26,13 +25,12 @@ def check_uri(uri: str) -> None:
             parts = urlsplit(part["uri"])
             host, port = parts.hostname, parts.port
         except ValueError:
-            continue  # no file system opens it
+            continue  # no file system can open it
         if host:
             check_host(host, port)
 
 
 def is_http_address(url: str) -> bool:
-    """With a host, and without user and password."""
     try:
         parts = urlsplit(url)
         return (
@@ -49,11 +47,11 @@ def schemes_of(uri: str) -> set[str]:
     return {part["scheme"].lower() for part in _PART.finditer(uri)}
 
 
-def spelled_as(asked: str, filesystem: Any, name: str) -> str:
-    """The URI of what ``filesystem`` lists as ``name``. fsspec's own lacks the NameNode, or the
-    account of an Azure container, so the default one would be asked.
+def spelled_as(pattern: str, filesystem: Any, name: str) -> str:
+    """The URI of ``name``, which ``filesystem`` lists for ``pattern``. ``unstrip_protocol`` of
+    fsspec leaves out the NameNode, or the account of an Azure container.
     """
-    scheme, colon, rest = asked.partition("://")
+    scheme, colon, rest = pattern.partition("://")
     authority = rest.partition("/")[0]
     if colon and scheme.lower() in _NAMENODES:
         return f"{scheme}://{authority}/{name.lstrip('/')}"

@@ -1,6 +1,5 @@
-"""HDFS over HTTP. fsspec's own client of WebHDFS treats a failed rename as done and an error page
-as file content, waits without a limit, follows any redirect, and puts the delegation token into its
-errors.
+"""HDFS over HTTP. fsspec's client of WebHDFS ignores a failed rename, takes an error page for
+content, waits without limit, follows any redirect, and has the delegation token in its errors.
 """
 
 from collections.abc import Iterator
@@ -19,8 +18,6 @@ from ingest.network.deadlines import Late, TimedAdapter, TooLarge
 TIMEOUT_S = (5, 60)
 WHOLE_S = 180
 MAX_ANSWER_BYTES = 64 * 1024**2
-"""A page of LISTSTATUS_BATCH (1,000 entries) is about 0.4 MB, a LISTSTATUS of 100,000 entries 40.
-"""
 READ_BYTES = 8 * 1024**2
 BATCH = "LISTSTATUS_BATCH"
 _KINDS = {"FILE": "file", "DIRECTORY": "directory", "SYMLINK": "link"}
@@ -30,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class WebHdfsError(OSError):
-    """It never contains an address, whose parameters name the user."""
+    """The message never contains a URL, whose parameters name the user."""
 
 
 class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
@@ -57,7 +54,7 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         super()._connect()
         self.session.trust_env = False
         for scheme in ("http://", "https://"):
-            self.session.mount(scheme, _Bounded())
+            self.session.mount(scheme, _BoundedAdapter())
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:
         path = self._strip_protocol(path)
@@ -70,8 +67,8 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         return pages if detail else [info["name"] for info in pages]
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """Entries of ``path``; for a file, one of its own name. Hadoop before 2.8 sends one page.
-        Raises ``OSError``.
+        """Entries of ``path``. A file has one entry, with the file's name. Before 2.8, Hadoop sends
+        a single page. Raises ``OSError``.
         """
         path = self._strip_protocol(path).rstrip("/") or "/"
         if path.count("/") > MAX_DEPTH:
@@ -89,7 +86,7 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
                     page, BATCH, "DirectoryListing", "partialListing", "FileStatuses", "FileStatus"
                 )
                 remaining = _field(page, BATCH, "DirectoryListing", "remainingEntries")
-            except _NotKnown:
+            except _UnknownOperation:
                 statuses = _field(
                     self._document("LISTSTATUS", path), "LISTSTATUS", "FileStatuses", "FileStatus"
                 )
@@ -108,23 +105,23 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
             after = last
 
     def mv(self, path1: str, path2: str, **options: Any) -> None:
-        if not self._done("RENAME", "put", path1, destination=self._strip_protocol(path2)):
+        if not self._succeeds("RENAME", "put", path1, destination=self._strip_protocol(path2)):
             raise WebHdfsError(
                 f"The NameNode did not rename {path1}: it is gone, or something is at {path2}."
             )
 
     def rm(self, path: str, recursive: bool = False, **options: Any) -> None:
-        if not self._done("DELETE", "delete", path, recursive=str(bool(recursive)).lower()):
+        if not self._succeeds("DELETE", "delete", path, recursive=str(bool(recursive)).lower()):
             raise FileNotFoundError(f"The NameNode has no {path}.")
 
     def rmdir(self, path: str) -> None:
         self.rm(path)
 
     def mkdir(self, path: str, **options: Any) -> None:
-        if not self._done("MKDIRS", "put", path):
+        if not self._succeeds("MKDIRS", "put", path):
             raise WebHdfsError(f"The NameNode did not make the directory {path}.")
 
-    def _done(self, op: str, method: str, path: str, **parameters: str) -> bool:
+    def _succeeds(self, op: str, method: str, path: str, **parameters: str) -> bool:
         return _field(self._document(op, path, method, **parameters), op, "boolean") is True
 
     def _document(self, op: str, path: str, method: str = "get", **parameters: str) -> Any:
@@ -173,9 +170,7 @@ class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
         return content
 
 
-class _Bounded(TimedAdapter):
-    """Each request and redirect: only to an allowed host, within a time."""
-
+class _BoundedAdapter(TimedAdapter):
     def __init__(self) -> None:
         super().__init__(WHOLE_S, TIMEOUT_S, MAX_ANSWER_BYTES)
 
@@ -205,8 +200,8 @@ class _Bounded(TimedAdapter):
         return answer
 
 
-class _NotKnown(WebHdfsError):
-    """The NameNode does not know the operation."""
+class _UnknownOperation(WebHdfsError):
+    pass
 
 
 def _refusal(answer: requests.Response, host: str) -> OSError:
@@ -221,12 +216,11 @@ def _refusal(answer: requests.Response, host: str) -> OSError:
     if kind in ("AccessControlException", "SecurityException"):
         return PermissionError(detail)
     if kind == "IllegalArgumentException" and BATCH in detail:
-        return _NotKnown(detail)
+        return _UnknownOperation(detail)
     return WebHdfsError(f"{host}: {kind}: {detail}")
 
 
 def _field(document: Any, op: str, *names: str) -> Any:
-    """The value at this path of the published schema. Raises ``WebHdfsError``."""
     for name in names:
         if not isinstance(document, dict) or name not in document:
             raise WebHdfsError(
@@ -250,7 +244,6 @@ def _child(status: Any) -> str:
 
 
 def _entry(status: Any, path: str) -> dict[str, Any]:
-    """As fsspec's ``info``; ``length`` is in bytes, ``modificationTime`` in ms since 1970."""
     kind, length, modified = (
         _field(status, "a listing", name) for name in ("type", "length", "modificationTime")
     )

@@ -17,7 +17,7 @@ from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, PrometheusSource, Tls
 
 TENANT_HEADERS = ("X-Scope-OrgID", "THANOS-TENANT")
-"""Of Mimir and Cortex, and Thanos' default."""
+"""Headers of Mimir and Cortex, and the default of Thanos."""
 
 
 def prometheus_client(
@@ -41,7 +41,6 @@ SOURCE = "prometheus"
 MAX_STEPS = 40
 MAX_JOBS = 5_000
 FORGOTTEN_AFTER_S = 3600
-"""After a longer pause the time between is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +53,14 @@ class _Span:
 async def query_range(
     client: RestClient, query: str, start_s: int, end_s: int, step_s: int
 ) -> Iterator[Series]:
-    asked = urlencode({"query": query, "start": start_s, "end": end_s, "step": step_s})
-    return series(await client.get(f"/api/v1/query_range?{asked}"))
+    parameters = urlencode({"query": query, "start": start_s, "end": end_s, "step": step_s})
+    return series(await client.get(f"/api/v1/query_range?{parameters}"))
 
 
 async def read_metrics(
     client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
-    """Jobs and TaskManagers are reported where the cluster has no REST address."""
+    """Jobs and TaskManagers are included if the cluster has no REST address."""
     span = _due(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
     if span is None:
         return SourceRead((), dict(cursor))
@@ -126,7 +125,7 @@ class _Reading:
         self.jobs: list[str] = []
 
     async def run(self) -> None:
-        """Raises if Prometheus does not answer for the jobs; of a single job that is a skip."""
+        """Raises if the list of jobs cannot be read. A job that cannot be read becomes a skip."""
         jobs = list(rows.jobs(await self._series(JOB_NAMES)))
         newest = {job.job_id: (at, job) for at, job in jobs}
         self.jobs = list(newest)[:MAX_JOBS]
@@ -151,11 +150,11 @@ class _Reading:
             return
         if self._is_alone:
             self._take([(at, rows.with_vertices(job, subtasks))])
-        self._take(subtasks.rows(job.job_id, placed=self._is_alone))
+        self._take(subtasks.rows(job.job_id, with_placement=self._is_alone))
         try:
             self._take(
                 gauge_rows(
-                    job.job_id, await self._asked(gauges_query(self._source.selector, job.job_id))
+                    job.job_id, await self._query(gauges_query(self._source.selector, job.job_id))
                 )
             )
         except IngestError as error:
@@ -182,9 +181,9 @@ class _Reading:
         )
 
     async def _series(self, names: Mapping[str, Any], job_id: str = "") -> list[Series]:
-        return await self._asked(selector(names, self._source.selector, job_id))
+        return await self._query(selector(names, self._source.selector, job_id))
 
-    async def _asked(self, query: str) -> list[Series]:
+    async def _query(self, query: str) -> list[Series]:
         span = self._span
         return list(await query_range(self._client, query, span.start_s, span.end_s, span.step_s))
 
@@ -192,8 +191,8 @@ class _Reading:
 async def read_prometheus(run: ClusterRun) -> SourceRead | None:
     if (prometheus := run.cluster.prometheus) is None:
         return None
-    async with run.asking(
+    async with run.count_requests(
         prometheus_client(run.cluster, prometheus, run.shard.gates.of(prometheus.url))
     ) as client:
-        metrics = await read_metrics(client, run.cluster, run.part(SOURCE), run.shard.at)
+        metrics = await read_metrics(client, run.cluster, run.cursor_of(SOURCE), run.shard.at)
     return replace(metrics, reachable=metrics.reachable is not False)

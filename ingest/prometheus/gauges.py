@@ -4,47 +4,46 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from ingest.flink_ids import is_flink_id
-from ingest.flink_rest.payloads.gauges import GAUGES, is_known, put_together
-from ingest.prometheus.names import TASK, number_in, selector, spelled
+from ingest.flink_rest.payloads.gauges import GAUGES, add_to, is_known
+from ingest.prometheus.names import TASK, number_in, reporter_name, selector
 from ingest.prometheus.rows import Series
 from ingest.records import VertexGauges
 
-_ENDS = {
-    spelled("", end).lower(): (column, aggregate) for column, (end, aggregate) in GAUGES.items()
+_BY_ENDING = {
+    reporter_name("", end).lower(): (column, aggregate)
+    for column, (end, aggregate) in GAUGES.items()
 }
 _INPUT = re.compile(r"\binput_[0-9]+_")
 
 
 def _pattern(*aggregates: str) -> str:
-    ends = (spelled("", end) for end, aggregate in GAUGES.values() if aggregate in aggregates)
+    ends = (reporter_name("", end) for end, aggregate in GAUGES.values() if aggregate in aggregates)
     return f"{TASK}(.*_)?({'|'.join(end.replace('Input_0_', 'Input_[0-9]+_') for end in ends)})"
 
 
 GAUGE_NAMES = _pattern("min", "max", "sum")
-"""For a Prometheus matcher."""
 _NAME = re.compile(GAUGE_NAMES, re.IGNORECASE | re.ASCII)
-_TOGETHER = "__name__, task_id"
+_GROUP_LABELS = "__name__, task_id"
 
 
 @lru_cache(maxsize=10_000)
 def parse_gauge_name(name: str) -> tuple[str, str] | None:
-    """Column and aggregate; also for names in lower case."""
     match = _NAME.fullmatch(name)
-    return _ENDS[_INPUT.sub("input_0_", match[2].lower())] if match else None
+    return _BY_ENDING[_INPUT.sub("input_0_", match[2].lower())] if match else None
 
 
 def gauges_query(scope: str, job_id: str) -> str:
     parts = (
-        f"{aggregate} by ({_TOGETHER}) ({selector([_pattern(aggregate)], scope, job_id)})"
+        f"{aggregate} by ({_GROUP_LABELS}) ({selector([_pattern(aggregate)], scope, job_id)})"
         for aggregate in ("min", "max", "sum")
     )
-    return f" or on ({_TOGETHER}) ".join(parts)
+    return f" or on ({_GROUP_LABELS}) ".join(parts)
 
 
 def gauge_rows(
     job_id: str, all_series: Iterable[Series]
 ) -> Iterator[tuple[datetime, VertexGauges]]:
-    """One row a vertex and instant, of the newest attempt of each subtask."""
+    """One row for each vertex and instant, from the newest attempt of each subtask."""
     # (vertex, at) → subtask → attempt → (name, value)
     by_vertex: dict[tuple[str, float], dict[int, dict[int, list[tuple[str, float]]]]] = {}
     for series in all_series:
@@ -69,12 +68,12 @@ def _figures(values: Iterable[tuple[str, float]]) -> dict[str, int]:
     by_name: dict[str, float] = {}
     for name, value in values:
         _, aggregate = parse_gauge_name(name) or ("", "")
-        by_name[name] = put_together(aggregate, by_name[name], value) if name in by_name else value
+        by_name[name] = add_to(aggregate, by_name[name], value) if name in by_name else value
     figures: dict[str, float] = {}
     for name, value in by_name.items():
         column, aggregate = parse_gauge_name(name) or ("", "")
         if is_known(column, value):
             figures[column] = (
-                put_together(aggregate, figures[column], value) if column in figures else value
+                add_to(aggregate, figures[column], value) if column in figures else value
             )
     return {column: round(value) for column, value in figures.items() if is_known(column, value)}

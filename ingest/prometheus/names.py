@@ -1,7 +1,7 @@
 """The names that Flink's Prometheus reporter gives to Weir's metrics.
 
-It joins scope and name by ``_`` behind ``flink_``, replaces every other character than letters,
-digits, ``_`` and ``:``, and makes labels of the scope's variables. Source:
+It joins ``flink``, scope and name by ``_``, and replaces characters other than letters, digits,
+``_`` and ``:`` by ``_``. Variables of the scope become labels. Source:
 ``AbstractPrometheusReporter`` of Flink 1.12 to 2.3.
 """
 
@@ -37,30 +37,36 @@ STATES = {
     "cancellingTime": "CANCELLING",
     "restartingTime": "RESTARTING",
 }
-"""The time that the job has been in that state, 0 if it is in another (1.15+)."""
+"""Metric of the time that the job has been in a state, 0 if it is in another (1.15+) → state."""
 
 _STATE_NAMES: Names = {name: (name,) for name in STATES}
 
 
-def spelled(prefix: str, name: str) -> str:
+def reporter_name(prefix: str, name: str) -> str:
     return prefix + re.sub(r"[^a-zA-Z0-9_:]", "_", name)
 
 
-def known(prefix: str, names: Names) -> dict[str, tuple[str, int]]:
-    """Reporter's name → our column, and the rank of this spelling: the lowest wins."""
+def columns_by_name(prefix: str, names: Names) -> dict[str, tuple[str, int]]:
+    """Name → column, and rank of the spelling: the lowest rank with a value is used."""
     return {
-        spelled(prefix, spelling): (column, rank)
+        reporter_name(prefix, spelling): (column, rank)
         for column, spellings in names.items()
         for rank, spelling in enumerate(spellings)
     }
 
 
-TASK_NAMES = known(TASK, SUBTASK_METRICS | COUNTERS) | known(TASK + "operator_", SOURCE_METRICS)
-JOB_NAMES = known(JOB, JOB_COUNTS | _STATE_NAMES)
-_SAMPLED = {field.name for field in fields(TaskManager)}
-TASKMANAGER_NAMES = known(
+TASK_NAMES = columns_by_name(TASK, SUBTASK_METRICS | COUNTERS) | columns_by_name(
+    TASK + "operator_", SOURCE_METRICS
+)
+JOB_NAMES = columns_by_name(JOB, JOB_COUNTS | _STATE_NAMES)
+_TASKMANAGER_FIELDS = {field.name for field in fields(TaskManager)}
+TASKMANAGER_NAMES = columns_by_name(
     TASKMANAGER,
-    {column: names for column, names in TASKMANAGER_METRICS.items() if column in _SAMPLED},
+    {
+        column: names
+        for column, names in TASKMANAGER_METRICS.items()
+        if column in _TASKMANAGER_FIELDS
+    },
 )
 
 
@@ -69,7 +75,6 @@ def number_in(label: str | None) -> int | None:
 
 
 def selector(names: Iterable[str], scope: str, job_id: str = "") -> str:
-    """Series of any of these names, within ``scope`` (matchers such as ``namespace="flink"``)."""
     matchers = [
         f'__name__=~"{"|".join(names)}"',
         f'job_id="{job_id}"' if job_id else "",

@@ -2,19 +2,19 @@ from ingest.cluster_run import ClusterRun
 from ingest.flink_rest.client import RestClient
 from ingest.messages import message, plural
 from ingest.prometheus.collector import prometheus_client, query_range
-from ingest.prometheus.names import JOB_NAMES, TASK, selector, spelled
+from ingest.prometheus.names import JOB_NAMES, TASK, reporter_name, selector
 from ingest.source_read import ProbeNotes
 from ingest.sources import PrometheusSource
 
 
 async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     source, now_s = run.cluster.prometheus or PrometheusSource(""), int(run.shard.at().timestamp())
-    async with run.asking(
+    async with run.count_requests(
         prometheus_client(run.cluster, source, run.shard.gates.of(source.url))
     ) as client:
         jobs = await _labels(client, selector(JOB_NAMES, source.selector), now_s)
         tasks = await _labels(
-            client, selector([spelled(TASK, "numRecordsIn")], source.selector), now_s
+            client, selector([reporter_name(TASK, "numRecordsIn")], source.selector), now_s
         )
     if not jobs:
         notes.misses.append(

@@ -9,7 +9,7 @@ from ingest.errors import Skipped
 from ingest.flink_ids import is_flink_id, is_taskmanager_id
 from ingest.flink_rest.assembly import by_index
 from ingest.flink_rest.metric_names import SOURCE_METRICS
-from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, clean_text, real, signed, whole
+from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, clean_text, integer, real, signed
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.messages import message
 from ingest.prometheus.names import (
@@ -28,14 +28,13 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """``samples`` are (epoch s, value) in order of time, finite."""
+    """``samples``: (epoch s, finite value), ordered by time."""
 
     labels: Labels
     samples: tuple[tuple[float, float], ...]
 
 
 def series(body: Any) -> Iterator[Series]:
-    """Raises :class:`Skipped` if the answer is no matrix."""
     match body:
         case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
             pass
@@ -73,7 +72,7 @@ _COLUMNS = frozenset(column for column, _ in TASK_NAMES.values())
 
 class Subtasks:
     def __init__(self, all_series: Iterable[Series]) -> None:
-        # (vertex, at) → subtask → attempt → column → (rank, value); and what else the labels say
+        # (vertex, at) → subtask → attempt → column → (rank, value)
         self._values: dict[
             tuple[str, float], dict[int, dict[int, dict[str, tuple[int, float]]]]
         ] = {}
@@ -105,8 +104,10 @@ class Subtasks:
             subtasks_by_vertex[vertex] = max(subtasks_by_vertex[vertex], max(subtasks) + 1)
         return subtasks_by_vertex
 
-    def rows(self, job_id: str, *, placed: bool) -> Iterator[tuple[datetime, VertexMetrics]]:
-        """One sample a vertex and instant; of a restarted subtask the newest attempt."""
+    def rows(
+        self, job_id: str, *, with_placement: bool
+    ) -> Iterator[tuple[datetime, VertexMetrics]]:
+        """One row for each vertex and instant, from the newest attempt of each subtask."""
         parallelism = self.parallelism()
         for (vertex, at_s), subtasks in sorted(
             self._values.items(), key=lambda item: (item[0][1], item[0][0])
@@ -119,7 +120,7 @@ class Subtasks:
                     subtask: self._labels[vertex, subtask, attempt]
                     for subtask, attempt in newest.items()
                 }
-                if placed
+                if with_placement
                 else {}
             )
             columns = {
@@ -133,7 +134,7 @@ class Subtasks:
                 for column in _COLUMNS
             }
             at = datetime.fromtimestamp(at_s, UTC)
-            counted = any(columns[name] is not None for name in COUNTERS)
+            has_counts = any(columns[name] is not None for name in COUNTERS)
             yield (
                 at,
                 VertexMetrics(
@@ -141,7 +142,7 @@ class Subtasks:
                     vertex,
                     at,
                     parallelism=length,
-                    attempt=by_index(newest, length) if placed else None,
+                    attempt=by_index(newest, length) if with_placement else None,
                     host=by_index(
                         {subtask: entry.get("host") or None for subtask, entry in labels.items()},
                         length,
@@ -150,7 +151,7 @@ class Subtasks:
                         {subtask: entry.get("tm_id") or None for subtask, entry in labels.items()},
                         length,
                     ),
-                    counted_at=at if counted else None,
+                    counted_at=at if has_counts else None,
                     **columns,
                 ),
             )
@@ -158,7 +159,7 @@ class Subtasks:
 
 def _by_owner(
     all_series: Iterable[Series],
-    known: Mapping[str, tuple[str, int]],
+    columns_by_name: Mapping[str, tuple[str, int]],
     id_label: str,
     is_id: Callable[[str], bool],
     name_label: str,
@@ -166,7 +167,7 @@ def _by_owner(
     values: dict[tuple[str, float], dict[str, tuple[int, float]]] = defaultdict(dict)
     names: dict[str, str] = {}
     for series in all_series:
-        column, rank = known.get(series.labels.get("__name__", ""), ("", 0))
+        column, rank = columns_by_name.get(series.labels.get("__name__", ""), ("", 0))
         owner = series.labels.get(id_label, "")
         if not column or not is_id(owner):
             continue
@@ -179,7 +180,7 @@ def _by_owner(
 
 
 def jobs(all_series: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
-    """Its state is known where the cluster reports how long a job is in each (1.15+)."""
+    """The state of a job is known if the cluster reports times in states (1.15+)."""
     for job_id, name, at, numbers in _by_owner(
         all_series, JOB_NAMES, "job_id", is_flink_id, "job_name"
     ):
@@ -193,7 +194,6 @@ def jobs(all_series: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
 
 
 def with_vertices(job: Job, subtasks: Subtasks) -> Job:
-    """How the vertices are connected is not reported."""
     parallelism = subtasks.parallelism()
     vertices = tuple(
         Vertex(vertex, clean_text(subtasks.names[vertex]) or vertex, size)
@@ -221,7 +221,7 @@ def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:
 
 def _whole(value: float) -> int | None:
     try:
-        return whole(value)
+        return integer(value)
     except ValueError:
         return None
 

@@ -6,7 +6,7 @@ SOURCES = (
         "prometheus",
         Turn.METRICS,
         "ingest.prometheus.collector:read_prometheus",
-        wanted=lambda run: run.cluster.prometheus,
+        applies=lambda run: run.cluster.prometheus,
         settings=(Setting("prometheus_url", "address", "--prometheus"),),
         suffices=True,
         subject="Prometheus",

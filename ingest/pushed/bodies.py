@@ -8,12 +8,11 @@ from ingest.errors import Refused
 from ingest.pushed.bounds import Count, TooLarge
 
 LARGEST_BODY_BYTES = 16 * 1024 * 1024
-"""Unpacked: several times what Fluent Bit (2 MiB), Vector (10 MB) and OpenTelemetry send at once.
-"""
+"""Decompressed: more than Fluent Bit (2 MiB), Vector (10 MB) and OpenTelemetry send at once."""
 
 READ_BYTES = 256 * 1024
 MAX_GZIPS = 1_000
-"""Concatenated; shippers send one. An empty one of 20 bytes costs Python's reader 10 µs."""
+"""Most concatenated gzips; shippers send one. Each takes 10 µs, even an empty one of 20 bytes."""
 _ZEROS = re.compile(rb"\0*")
 
 

@@ -1,4 +1,4 @@
-"""Limits of one body in any format: its parts are counted before any is decoded."""
+"""Limits of a body in any format: parts are counted before they are decoded."""
 
 from typing import Any
 
@@ -6,31 +6,28 @@ from ingest.errors import Refused
 from ingest.json_bounds import TooManyValues, decoded, pushed_hooks
 
 MAX_RECORDS = 30_000
-"""Of logs, with their streams, resources and scopes; or samples."""
 MAX_OTLP_RECORDS = 20_000
 MAX_PARTS = 200_000
 """Messages, fields, attributes and values of OTLP; 8,192 records of 20 attributes have 180,000."""
 MAX_VALUES = 1_000_000
-"""Of JSON; 10 MB of Vector's have 500,000."""
 MAX_PROCESSES = 500
 MAX_ORIGINS = 2_000
-"""Pods, files with their hosts, containers and hosts that lines are from."""
 
 
 class TooLarge(Refused):
-    """The sender should send less at once."""
+    pass
 
 
 class Count:
     def __init__(self, most: int, what: str) -> None:
-        self._most, self._what, self._seen = most, what, 0
+        self._most, self._what, self._number = most, what, 0
 
     def add(self, number: int = 1) -> None:
         """Raises :class:`TooLarge`."""
-        self._seen += number
-        if self._seen > self._most:
+        self._number += number
+        if self._number > self._most:
             raise TooLarge(
-                f"The body holds at least {self._seen:,} {self._what}, and at most {self._most:,} "
+                f"The body holds at least {self._number:,} {self._what}, and at most {self._most:,} "
                 "are read; send smaller batches."
             )
 

@@ -13,7 +13,7 @@ UNNAMED = "pushed"
 
 MAX_PROCESS_CHARACTERS = 200
 MAX_ORIGIN_CHARACTERS = 512
-"""Paths below ``/var/log/pods`` have up to 460, other names 255."""
+"""Paths below ``/var/log/pods`` have up to 460 characters, other names 255."""
 MAX_PARTS_OF_A_TIME = 4
 SHOWN_CHARACTERS = 80
 MAX_PARTS_SHOWN, OUTLINE_DEPTH = 4, 2
@@ -21,7 +21,7 @@ MAX_LINE_CHARACTERS = 256 * 1024
 
 
 class _Name(NamedTuple):
-    """With dots, flat with ``_`` (as in Loki), or nested."""
+    """A name with dots, which may also be flat with ``_`` (as in Loki) or nested."""
 
     full: str
     flat: str
@@ -35,7 +35,7 @@ def _name(full: str) -> _Name:
 
 
 class _Names(NamedTuple):
-    """Names that mean the same, best first; a record that has any of them has one of
+    """Names of the same meaning, the preferred first. A record with such a name has one of
     ``first_parts``.
     """
 
@@ -47,14 +47,15 @@ class _Names(NamedTuple):
 
 
 def _names(*names: str) -> _Names:
-    made = tuple(map(_name, names))
+    parsed_names = tuple(map(_name, names))
     return _Names(
-        made, frozenset(part for name in made for part in (name.full, name.flat, name.head))
+        parsed_names,
+        frozenset(part for name in parsed_names for part in (name.full, name.flat, name.head)),
     )
 
 
 _LOGGERS = _names("log.logger", "logger_name", "loggerName", "logger", "_logger", "LoggerName")
-"""A record with one of these is of a JSON layout, not a line of text."""
+"""A record with one of these members has a JSON layout; it is not a line of text."""
 
 _TEXTS = _names(
     "log", "message", "msg", "MESSAGE", "body", "line", "event.original", "short_message"
@@ -87,7 +88,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``text`` is what the process wrote; ``stamp`` distinguishes equal texts."""
+    """``text``: as the process wrote it. ``stamp`` distinguishes equal texts."""
 
     process: str
     text: str
@@ -110,7 +111,7 @@ def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
 
 @lru_cache(maxsize=1_000)
 def process_at(origin: str, host: str | None) -> str:
-    """As a valid file name. If ``host`` is given (perhaps empty), ``origin`` is a file."""
+    """A valid file name. If ``host`` is not None (perhaps ""), ``origin`` is the path of a file."""
     if host is None:
         return plain_name(origin)
     process = process_of(origin)
@@ -123,7 +124,6 @@ class Processes:
         self._origins = Count(MAX_ORIGINS, "pods, files, containers and hosts that lines are from")
 
     def __call__(self, origin: str, host: str | None) -> str:
-        """Raises :class:`ingest.pushed.bounds.TooLarge`."""
         name = self._known.get((origin, host))
         if name is None:
             self._origins.add()
@@ -143,7 +143,7 @@ def entry_of(
     stamp = _stamp(record)
     if _has_logger(record):
         try:
-            # In JSON line ends stand only between values, as blanks.
+            # In JSON, line ends are only between values.
             line = (
                 _JSON.encode(record)
                 if written is None
@@ -158,7 +158,7 @@ def entry_of(
     )
 
 
-def shown(value: Any) -> str:
+def excerpt(value: Any) -> str:
     return ascii(_JSON.encode(_outline(value, OUTLINE_DEPTH))[:SHOWN_CHARACTERS])
 
 
@@ -182,7 +182,6 @@ def _has_logger(record: Mapping[str, Any]) -> bool:
 
 
 def _stamp(record: Mapping[str, Any]) -> str:
-    """A number, a text, or log4j's object of two numbers."""
     for name in _TIMES:
         if (stamp := record.get(name)) is not None:
             if isinstance(stamp, dict):

@@ -1,11 +1,11 @@
-"""In a module of its own: every process imports the spool, but few the readers of bodies."""
+"""A separate module, since processes that import the spool need no readers of bodies."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``labels``: some of :data:`ingest.pushed.otlp_metrics.LABELS`; ``at_s``: epoch seconds."""
+    """``labels``: some of :data:`ingest.pushed.otlp_metrics.LABELS`. ``at_s``: epoch seconds."""
 
     name: str
     labels: tuple[tuple[str, str], ...]

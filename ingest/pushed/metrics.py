@@ -14,18 +14,18 @@ from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
 
 SOURCE = "pushed_metrics"
-UNSEEN_AFTER_S = 120
+UNREACHABLE_AFTER_S = 120
 FORGOTTEN_AFTER_S = 24 * 3600
 
 
 def read_new(run: ClusterRun) -> SourceRead | None:
-    source_read = read_pushed(run.cluster, run.part(SOURCE), run.shard.at())
+    source_read = read_pushed(run.cluster, run.cursor_of(SOURCE), run.shard.at())
     return None if source_read.reachable is None else source_read
 
 
 def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) -> SourceRead:
-    """After a long time without samples the cluster is not seen. Jobs and TaskManagers are reported
-    where the cluster has no REST address.
+    """Without samples for some time, the cluster is not reachable. Jobs and TaskManagers are
+    included if the cluster has no REST address.
     """
     spool = MetricsSpool(Path(source.pushed_metrics))
     step_s = max(1, round(source.metrics_interval_s))
@@ -42,13 +42,15 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
     by_id = {job.job_id: (moment, job) for moment, job in rows.jobs(series)}
     for moment, record in _records(series, by_id, is_alone=not source.url):
         records_by_instant[moment].append(record)
-    last = max((int(sample[0]) for single in series for sample in single.samples), default=None)
-    seen = last if last is not None else _whole(cursor.get("seen_s"), newest)
-    if newest - seen > FORGOTTEN_AFTER_S:
+    last = max(
+        (int(sample[0]) for one_series in series for sample in one_series.samples), default=None
+    )
+    last_sample_s = last if last is not None else _whole(cursor.get("seen_s"), newest)
+    if newest - last_sample_s > FORGOTTEN_AFTER_S:
         spool.discard()
         return SourceRead((), {})
     jobs = len(by_id) if last is not None else _whole(cursor.get("jobs"), 0)
-    is_seen = seen > newest - max(UNSEEN_AFTER_S, 3 * step_s)
+    is_seen = last_sample_s > newest - max(UNREACHABLE_AFTER_S, 3 * step_s)
     error = (
         None
         if is_seen
@@ -59,7 +61,12 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
         for moment, records in sorted(records_by_instant.items())
     )
     return SourceRead(
-        observed, {"until_s": newest, "seen_s": seen, "jobs": jobs}, (), is_seen, error, jobs
+        observed,
+        {"until_s": newest, "seen_s": last_sample_s, "jobs": jobs},
+        (),
+        is_seen,
+        error,
+        jobs,
     )
 
 
@@ -71,12 +78,12 @@ def _records(
     series: list[Series], jobs: Mapping[str, tuple[datetime, Job]], is_alone: bool
 ) -> Iterator[tuple[datetime, Record]]:
     by_job: dict[str, list[Series]] = defaultdict(list)
-    for single in series:
-        by_job[single.labels.get("job_id", "")].append(single)
-    for job_id, own_series in by_job.items():
-        subtasks = rows.Subtasks(own_series)
-        yield from subtasks.rows(job_id, placed=is_alone)
-        yield from gauge_rows(job_id, own_series)
+    for one_series in series:
+        by_job[one_series.labels.get("job_id", "")].append(one_series)
+    for job_id, job_series in by_job.items():
+        subtasks = rows.Subtasks(job_series)
+        yield from subtasks.rows(job_id, with_placement=is_alone)
+        yield from gauge_rows(job_id, job_series)
         if is_alone and job_id in jobs:
             moment, job = jobs[job_id]
             yield moment, rows.with_vertices(job, subtasks)

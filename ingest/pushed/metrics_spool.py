@@ -18,7 +18,9 @@ BEHIND_S = 3600
 
 class MetricsSpool(SharedFolder):
     def take(self, samples: Iterable[Sample], now_s: float) -> int:
-        """Samples of the last hour; returns how many. Raises :class:`Behind`; then none is stored."""
+        """Store samples of the last hour; returns their number. Raises :class:`Behind` before it
+        stores any.
+        """
         by_minute: dict[int, list[str]] = defaultdict(list)
         for sample in samples:
             if now_s - BEHIND_S <= sample.at_s <= now_s + AHEAD_S:
@@ -51,7 +53,7 @@ class MetricsSpool(SharedFolder):
                     path.unlink()
 
     def read(self, after_s: float, until_s: float, step_s: int) -> list[Series]:
-        """A value at each step: the newest sample since the step before."""
+        """The value at each step is that of the newest sample since the previous step."""
         newest: dict[tuple[str, tuple[tuple[str, str], ...]], dict[int, tuple[float, float]]] = (
             defaultdict(dict)
         )
@@ -87,4 +89,4 @@ def _sample(line: str) -> Sample | None:
         sample = Sample(str(name), tuple(labels.items()), float(at_s), float(value))
         return sample if math.isfinite(sample.at_s) else None
     except (ValueError, TypeError, AttributeError):
-        return None  # cut where the disk was full; its sender was never answered
+        return None  # the disk was full: the line is incomplete, and its sender got no answer

@@ -16,23 +16,28 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ingest.errors import Refused
 from ingest.json_bounds import MAX_NUMBER_CHARACTERS
-from ingest.json_members import mapping, member
+from ingest.json_members import as_object, member
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
-from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
-from ingest.pushed.otlp_values import attributes, attributes_of_json, listed, value, value_of_json
+from ingest.pushed.entries import Entry, Processes, entry_of, excerpt, origin_of
+from ingest.pushed.otlp_values import (
+    attributes,
+    attributes_of_json,
+    members,
+    value,
+    value_of_json,
+)
 from ingest.pushed.protobuf_fields import fields, message_of, tag_of
 from ingest.records import Skip
 
 MAX_SCOPE_CHARACTERS = 300
-"""A logger, written with each record of the scope."""
+"""Longest name of a scope: a logger, which is stored with each record."""
 _TAGS = (tag_of(1), tag_of(2))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Record(NamedTuple):
     at: str
-    """Nanoseconds since 1970; empty if it has none."""
     observed_at: str
     level: Any
     body: Any
@@ -48,7 +53,6 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused`."""
     document = bounds.json_document(body)
     yield from _json_entries(document, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
 
@@ -63,15 +67,15 @@ def accepted(rejected: int, reason: str) -> ExportLogsServiceResponse:
 
 def _protobuf_entries(body: bytes, records: Count, parts: Count) -> Iterator[Entry | Skip]:
     processes = Processes()
-    for resource_logs in _one_and_two(body, parts)[0]:
-        of_resource, scopes = _one_and_two(resource_logs, parts)
+    for resource_logs in _first_two_fields(body, parts)[0]:
+        resource_parts, scopes = _first_two_fields(resource_logs, parts)
         records.add(1 + len(scopes))
-        resource_message = message_of(b"".join(of_resource), Resource, parts)
+        resource_message = message_of(b"".join(resource_parts), Resource, parts)
         parts.add(len(resource_message.attributes))
         resource = origin_of(attributes(resource_message.attributes, parts))
         for scope_logs in scopes:
-            of_scope, messages = _one_and_two(scope_logs, parts)
-            scope = message_of(b"".join(of_scope), InstrumentationScope, parts).name[
+            scope_parts, messages = _first_two_fields(scope_logs, parts)
+            scope = message_of(b"".join(scope_parts), InstrumentationScope, parts).name[
                 :MAX_SCOPE_CHARACTERS
             ]
             records.add(len(messages))
@@ -84,7 +88,7 @@ def _protobuf_entries(body: bytes, records: Count, parts: Count) -> Iterator[Ent
                 )
 
 
-def _one_and_two(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
+def _first_two_fields(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
     messages: tuple[list[bytes], list[bytes]] = ([], [])
     for tag, content in fields(body, parts):
         if tag in _TAGS:
@@ -106,22 +110,22 @@ def _record(record: LogRecord, parts: Count) -> _Record:
 
 def _json_entries(document: Any, records: Count, parts: Count) -> Iterator[Entry | Skip]:
     processes = Processes()
-    for resource_logs in listed(document, "resourceLogs", parts):
+    for resource_logs in members(document, "resourceLogs", parts):
         resource = origin_of(
             attributes_of_json(_object(resource_logs, "resource"), "attributes", parts)
         )
-        scopes = listed(resource_logs, "scopeLogs", parts)
+        scopes = members(resource_logs, "scopeLogs", parts)
         records.add(1 + len(scopes))
         for scope_logs in scopes:
             name = _object(scope_logs, "scope").get("name")
             scope = name[:MAX_SCOPE_CHARACTERS] if isinstance(name, str) else ""
-            log_records = listed(scope_logs, "logRecords", parts)
+            log_records = members(scope_logs, "logRecords", parts)
             records.add(len(log_records))
             for record in log_records:
                 if isinstance(record, dict):
                     yield _entry(_record_of_json(record, parts), resource, scope, processes)
                 else:
-                    yield Skip(shown(record), "not_json", "A log record is a JSON object.")
+                    yield Skip(excerpt(record), "not_json", "A log record is a JSON object.")
 
 
 def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
@@ -132,12 +136,12 @@ def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
     return _Record(at, observed_at, record.get("severityText"), body, about)
 
 
-def _nanoseconds(given: Any) -> str:
+def _nanoseconds(value: Any) -> str:
     text = (
-        given.decode()
-        if isinstance(given, bytes)
-        else str(given or "")
-        if isinstance(given, str | int)
+        value.decode()
+        if isinstance(value, bytes)
+        else str(value or "")
+        if isinstance(value, str | int)
         else ""
     )
     return text if len(text) <= MAX_NUMBER_CHARACTERS else ""
@@ -151,22 +155,22 @@ def _entry(
         if isinstance(record.body, dict)
         else _appender_record(record, scope) or {"body": record.body}
     )
-    stamped = {**fields, "stamp": record.at or record.observed_at}
+    stamped_fields = {**fields, "stamp": record.at or record.observed_at}
     about = {**resource, **record.attributes}
-    entry = entry_of(stamped, about, process_at=processes)
+    entry = entry_of(stamped_fields, about, process_at=processes)
     return entry or Skip(
         f"record of {record.at[:40] or 'no time'}", "no_text", "Its body has no text."
     )
 
 
 def _appender_record(record: _Record, scope: str) -> dict[str, Any] | None:
-    """A record that a logging library sent directly, in Elastic's common schema; ``None`` for lines
-    of files.
+    """The record in Elastic's common schema if a logging library sent it; ``None`` for a line of a
+    file.
     """
     about, level, body = record.attributes, record.level, record.body
     logger = about.get("log.logger") or about.get("code.namespace") or scope
-    of_file = "log.file.name" in about or "log.file.path" in about
-    instant = None if of_file else _instant(record.at)
+    is_from_file = "log.file.name" in about or "log.file.path" in about
+    instant = None if is_from_file else _instant(record.at)
     if not (isinstance(body, str) and isinstance(level, str) and level and logger and instant):
         return None
     fields = {"@timestamp": instant, "log.level": level, "log.logger": logger, "message": body}
@@ -185,5 +189,5 @@ def _instant(nanoseconds: str) -> str | None:
         return None
 
 
-def _object(of: Any, name: str) -> dict[str, Any]:
-    return mapping(member(of, name))
+def _object(parent: Any, name: str) -> dict[str, Any]:
+    return as_object(member(parent, name))

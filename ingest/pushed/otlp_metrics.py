@@ -1,8 +1,9 @@
-"""Metrics by OTLP over HTTP → samples under the names of Flink's Prometheus reporter. Flink's
-``OpenTelemetryMetricReporter`` (1.20+, ``exporter.protocol: http``) joins ``flink``, scope and name
-by dots; the rate of a meter ends in ``.rate``. Its counters come as differences (``DELTA``) and are
-not read. Source: ``OpenTelemetryMetricReporter`` and ``OpenTelemetryMetricAdapter`` of Flink 1.20
-to 2.2, ``opentelemetry/proto/metrics/v1/metrics.proto``.
+"""Reads metrics by OTLP over HTTP as samples with names of Flink's Prometheus reporter.
+
+Flink's ``OpenTelemetryMetricReporter`` (1.20+, ``exporter.protocol: http``) joins ``flink``, scope
+and name by dots. The rate of a meter ends with ``.rate``. Counters are differences (``DELTA``) and
+are not read. Source: ``OpenTelemetryMetricReporter`` and ``OpenTelemetryMetricAdapter`` of Flink
+1.20 to 2.2, ``opentelemetry/proto/metrics/v1/metrics.proto``.
 """
 
 import math
@@ -21,12 +22,12 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 from ingest.errors import Refused
 from ingest.json_bounds import MAX_NUMBER_CHARACTERS
 from ingest.prometheus.gauges import parse_gauge_name
-from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
+from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, reporter_name
 from ingest.prometheus.rows import LAST_INSTANT_S
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
 from ingest.pushed.metric_sample import Sample
-from ingest.pushed.otlp_values import listed
+from ingest.pushed.otlp_values import members
 from ingest.pushed.protobuf_fields import contents, fields, message_of, tag_of
 
 LABELS = (
@@ -52,7 +53,7 @@ _POINTS, _TEMPORALITY = tag_of(1), tag_of(2, is_number=True)
 _CUMULATIVE = b"\x02"
 
 _DELTA = "differences (delta), from which no total follows"
-_NO_NUMBER = "no numbers, or of no instant"
+_NOT_A_SAMPLE = "no numbers, or of no instant"
 
 
 @dataclass(slots=True)
@@ -61,9 +62,8 @@ class Pushed:
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def take(self, name: str, sample: Sample | None) -> None:
-        """``None`` if it is unusable."""
         if sample is None:
-            self.unread[_NO_NUMBER, name] += 1
+            self.unread[_NOT_A_SAMPLE, name] += 1
         else:
             self.samples.append(sample)
 
@@ -89,26 +89,25 @@ def from_protobuf(body: bytes) -> Pushed:
 
 
 def from_json(body: bytes) -> Pushed:
-    """Raises :class:`Refused`."""
     document = bounds.json_document(body)
     if not isinstance(document, dict) or not isinstance(document.get("resourceMetrics", []), list):
         raise Refused('The body is no JSON object with "resourceMetrics".')
     pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
-    for resource in listed(document, "resourceMetrics", parts):
-        for scope in listed(resource, "scopeMetrics", parts):
-            for metric in listed(scope, "metrics", parts):
+    for resource in members(document, "resourceMetrics", parts):
+        for scope in members(resource, "scopeMetrics", parts):
+            for metric in members(scope, "metrics", parts):
                 _take_object(metric, pushed, samples, parts)
     return pushed
 
 
 def accepted() -> ExportMetricsServiceResponse:
-    """It never reports rejected points: the reporter would stop sending others."""
+    """Reports no rejected points, since the reporter would then stop sending."""
     return ExportMetricsServiceResponse()
 
 
 def _take_message(metric: bytes, pushed: Pushed, samples: Count, parts: Count) -> None:
     by_tag = dict(fields(metric, parts))
-    name = _wanted_name(by_tag.get(_NAME, b"").decode("utf-8", "replace"), parts)
+    name = _metric_name(by_tag.get(_NAME, b"").decode("utf-8", "replace"), parts)
     data = by_tag.get(_GAUGE, by_tag.get(_SUM))
     if name is None:
         return
@@ -137,16 +136,16 @@ def _take_message(metric: bytes, pushed: Pushed, samples: Count, parts: Count) -
 
 
 def _take_object(metric: Any, pushed: Pushed, samples: Count, parts: Count) -> None:
-    name = _wanted_name(metric.get("name") if isinstance(metric, dict) else None, parts)
+    name = _metric_name(metric.get("name") if isinstance(metric, dict) else None, parts)
     if name is None:
         return
     match metric:
         case {"gauge": dict(data)} | {
             "sum": {"aggregationTemporality": "AGGREGATION_TEMPORALITY_CUMULATIVE" | 2} as data
         }:
-            points = listed(data, "dataPoints", parts)
+            points = members(data, "dataPoints", parts)
         case {"sum": data}:
-            pushed.unread[_DELTA, name] += len(listed(data, "dataPoints", parts))
+            pushed.unread[_DELTA, name] += len(members(data, "dataPoints", parts))
             return
         case _:
             pushed.take(name, None)
@@ -165,16 +164,16 @@ def _take_object(metric: Any, pushed: Pushed, samples: Count, parts: Count) -> N
                 pushed.take(name, None)
 
 
-def _wanted_name(given: Any, parts: Count) -> str | None:
-    if not isinstance(given, str) or len(given) > MAX_NAME_CHARACTERS:
+def _metric_name(otlp_name: Any, parts: Count) -> str | None:
+    if not isinstance(otlp_name, str) or len(otlp_name) > MAX_NAME_CHARACTERS:
         return None
-    parts.add(1 + len(given) // NAME_CHARACTERS_OF_A_PART)
-    return _known_metric(given)
+    parts.add(1 + len(otlp_name) // NAME_CHARACTERS_OF_A_PART)
+    return _reporter_metric(otlp_name)
 
 
 @lru_cache(maxsize=10_000)
-def _known_metric(given: str) -> str | None:
-    name = spelled("", given).lower()
+def _reporter_metric(otlp_name: str) -> str | None:
+    name = reporter_name("", otlp_name).lower()
     return (
         _NAMES.get(name)
         or _NAMES.get(name.removesuffix(_RATE))
@@ -184,8 +183,7 @@ def _known_metric(given: str) -> str | None:
 
 def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]) -> Sample | None:
     if any(
-        isinstance(given, str | bytes) and len(given) > MAX_NUMBER_CHARACTERS
-        for given in (at_ns, value)
+        isinstance(raw, str | bytes) and len(raw) > MAX_NUMBER_CHARACTERS for raw in (at_ns, value)
     ):
         return None
     try:
@@ -210,7 +208,7 @@ def _message_attributes(point: NumberDataPoint) -> Iterator[tuple[str, str]]:
 
 
 def _object_attributes(point: dict[str, Any], parts: Count) -> Iterator[tuple[str, str]]:
-    for pair in listed(point, "attributes", parts):
+    for pair in members(point, "attributes", parts):
         match pair:
             case {"key": str(key), "value": {"stringValue": str(value)}} if key in LABELS:
                 yield key, value

@@ -1,5 +1,5 @@
-"""Attributes and values of OTLP as plain values, from its protobuf and from its JSON mapping;
-numbers and bytes are texts as in the latter.
+"""Attributes and values of OTLP as plain values, from its protobuf and its JSON mapping. Numbers and
+bytes are texts, as in JSON.
 
 Source: ``opentelemetry/proto/common/v1/common.proto`` and the JSON mapping of the OTLP
 specification.
@@ -16,7 +16,6 @@ from ingest.json_bounds import MAX_NUMBER_CHARACTERS
 from ingest.pushed.bounds import Count
 
 MAX_DEPTH = 16
-"""Of a body that is no text."""
 
 _KINDS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
 
@@ -25,51 +24,57 @@ def attributes(pairs: Iterable[KeyValue], parts: Count, depth: int = 0) -> dict[
     return {pair.key: value(pair.value, parts, depth) for pair in pairs}
 
 
-def value(of: AnyValue, parts: Count, depth: int = 0) -> Any:
-    """A protobuf value; ``None`` below ``MAX_DEPTH``."""
-    match of.WhichOneof("value"):
+def value(any_value: AnyValue, parts: Count, depth: int = 0) -> Any:
+    match any_value.WhichOneof("value"):
         case "string_value":
-            return of.string_value
+            return any_value.string_value
         case _ if depth > MAX_DEPTH:
             return None
         case "int_value":
-            return str(of.int_value)
+            return str(any_value.int_value)
         case "double_value":
             _count_double(parts, depth)
-            return of.double_value if math.isfinite(of.double_value) else str(of.double_value)
+            return (
+                any_value.double_value
+                if math.isfinite(any_value.double_value)
+                else str(any_value.double_value)
+            )
         case "bool_value":
-            return of.bool_value
+            return any_value.bool_value
         case "bytes_value":
-            return base64.b64encode(of.bytes_value).decode()
+            return base64.b64encode(any_value.bytes_value).decode()
         case "kvlist_value":
-            parts.add(len(of.kvlist_value.values))
-            return attributes(of.kvlist_value.values, parts, depth + 1)
+            parts.add(len(any_value.kvlist_value.values))
+            return attributes(any_value.kvlist_value.values, parts, depth + 1)
         case "array_value":
-            parts.add(len(of.array_value.values))
-            return [value(item, parts, depth + 1) for item in of.array_value.values]
+            parts.add(len(any_value.array_value.values))
+            return [value(item, parts, depth + 1) for item in any_value.array_value.values]
     return None
 
 
-def attributes_of_json(of: Any, name: str, parts: Count, depth: int = 0) -> dict[str, Any]:
+def attributes_of_json(any_value: Any, name: str, parts: Count, depth: int = 0) -> dict[str, Any]:
     pairs = [
         pair
-        for pair in listed(of, name, parts)
+        for pair in members(any_value, name, parts)
         if isinstance(pair, dict) and isinstance(pair.get("key"), str)
     ]
     return {pair["key"]: value_of_json(pair.get("value"), parts, depth) for pair in pairs}
 
 
-def value_of_json(of: Any, parts: Count, depth: int = 0) -> Any:
-    if not isinstance(of, dict) or depth > MAX_DEPTH:
+def value_of_json(any_value: Any, parts: Count, depth: int = 0) -> Any:
+    if not isinstance(any_value, dict) or depth > MAX_DEPTH:
         return None
-    if "kvlistValue" in of:
-        return attributes_of_json(of["kvlistValue"], "values", parts, depth + 1)
-    if "arrayValue" in of:
+    if "kvlistValue" in any_value:
+        return attributes_of_json(any_value["kvlistValue"], "values", parts, depth + 1)
+    if "arrayValue" in any_value:
         return [
             value_of_json(item, parts, depth + 1)
-            for item in listed(of["arrayValue"], "values", parts)
+            for item in members(any_value["arrayValue"], "values", parts)
         ]
-    value = next((of[kind] for kind in _KINDS if isinstance(of.get(kind), str | int | bytes)), None)
+    value = next(
+        (any_value[kind] for kind in _KINDS if isinstance(any_value.get(kind), str | int | bytes)),
+        None,
+    )
     if not isinstance(value, bytes):
         return value
     _count_double(parts, depth)
@@ -77,12 +82,12 @@ def value_of_json(of: Any, parts: Count, depth: int = 0) -> Any:
 
 
 def _count_double(parts: Count, depth: int) -> None:
-    """Writing a double as JSON takes 3 µs."""
+    """Nested doubles count as parts: writing each as JSON takes 3 µs."""
     parts.add(depth > 0)
 
 
-def listed(of: Any, name: str, parts: Count) -> list[Any]:
-    values = of.get(name) if isinstance(of, dict) else None
+def members(any_value: Any, name: str, parts: Count) -> list[Any]:
+    values = any_value.get(name) if isinstance(any_value, dict) else None
     if not isinstance(values, list):
         return []
     parts.add(len(values))

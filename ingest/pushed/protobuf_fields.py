@@ -1,5 +1,5 @@
 """Reads protobuf level by level, so that repeated fields are counted before they are decoded: an
-empty message of two bytes becomes a hundred.
+empty message of two bytes takes a hundred when decoded.
 """
 
 import re
@@ -13,9 +13,8 @@ from google.protobuf.message import DecodeError
 from ingest.pushed.bounds import Count
 
 KEPT_DEPTH = 60
-"""Decoders refuse messages beyond 100 levels: deeper fields than this are left empty."""
+"""Deeper fields are left empty, since decoders refuse messages of more than 100 levels."""
 MAX_UNSEEN_BYTES = 64 * 1024
-"""Larger messages are decoded after a check of each field."""
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _NUMBER = re.compile(rb"[\x80-\xff]{0,9}[\x00-\x7f]")
 
@@ -49,25 +48,25 @@ def message_of(content: bytes, kind: Any, parts: Count) -> Any:
 def _readable(
     body: bytes, at: int, end: int, descriptor: Descriptor, depth: int, parts: Count
 ) -> tuple[list[bytes], int]:
-    """With U+FFFD for invalid UTF-8, without fields that are too deep: its pieces and its length."""
+    """Pieces and length of the message with U+FFFD for invalid UTF-8, without too deep fields."""
     parts.add()
-    made: list[bytes] = []
+    pieces: list[bytes] = []
     length = 0
     while at < end and depth <= KEPT_DEPTH:
         parts.add()
-        begun = at
-        tag, begins, at = _field(body, begun, end)
+        start = at
+        tag, begins, at = _field(body, start, end)
         if tag & 7 == _LENGTH:
-            inner, of_inner = _content(
+            content, content_length = _content(
                 body, begins, at, descriptor.fields_by_number.get(tag >> 3), depth, parts
             )
-            head = _as_varint(tag) + _as_varint(of_inner)
-            made += (head, *inner)
-            length += len(head) + of_inner
+            head = _as_varint(tag) + _as_varint(content_length)
+            pieces += (head, *content)
+            length += len(head) + content_length
         else:
-            made.append(body[begun:at])
-            length += at - begun
-    return made, length
+            pieces.append(body[start:at])
+            length += at - start
+    return pieces, length
 
 
 def _content(
@@ -113,9 +112,9 @@ def _number(body: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _as_varint(number: int) -> bytes:
-    made = bytearray()
+    varint = bytearray()
     while number > 0x7F:
-        made.append(number & 0x7F | 0x80)
+        varint.append(number & 0x7F | 0x80)
         number >>= 7
-    made.append(number)
-    return bytes(made)
+    varint.append(number)
+    return bytes(varint)

@@ -6,7 +6,7 @@ SOURCES = (
         "pushed_metrics",
         Turn.METRICS,
         "ingest.pushed.metrics:read_new",
-        wanted=lambda run: run.cluster.pushed_metrics,
+        applies=lambda run: run.cluster.pushed_metrics,
         settings=(Setting("logs_are_pushed", "choice", "--pushed-logs"),),
         suffices=True,
         tables=(Job, VertexMetrics, VertexGauges, TaskManager),

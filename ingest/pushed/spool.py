@@ -19,7 +19,6 @@ ROTATED_AT_BYTES = 64 * 1024 * 1024
 REMEMBERED_LINES = 65_536
 MAX_PROCESSES = 10_000
 MAX_UNREAD_BYTES = 512 * 1024 * 1024
-"""Of one cluster: some minutes of what the collector reads."""
 IDLE_S = 24 * 3600
 LEAST_FREE_SHARE = 0.05
 
@@ -39,8 +38,6 @@ class Taken:
 
 @dataclass(frozen=True)
 class SharedFolder:
-    """For several processes at once."""
-
     folder: Path
 
     def discard(self) -> None:
@@ -69,8 +66,8 @@ class Spool(SharedFolder):
         return str(self.folder / f"*{SUFFIX}*")
 
     def take(self, entries: Iterable[Entry], remembered_lines: int = REMEMBERED_LINES) -> Taken:
-        """Store all lines in order, except repeated ones among the newest ``remembered_lines`` of a
-        process, or twice the number sent here.
+        """Store lines in order. A line is left out if it is among the newest lines of its process:
+        ``remembered_lines`` of them, or twice the number in ``entries`` if that is more.
         """
         by_process: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -78,7 +75,7 @@ class Spool(SharedFolder):
         lines = repeated = 0
         with self.lock():
             room = MAX_PROCESSES - sum(1 for _ in self.folder.glob(f"*{SUFFIX}"))
-            for process, of_process in by_process.items():
+            for process, own_entries in by_process.items():
                 path = self.folder / f"{process}{SUFFIX}"
                 room -= not path.exists()
                 if room < 0:
@@ -86,16 +83,18 @@ class Spool(SharedFolder):
                         f"Lines of more than {MAX_PROCESSES:,} processes are waiting; does their "
                         "name change with every line?"
                     )
-                new = self._append(path, of_process, max(remembered_lines, 2 * len(of_process)))
-                lines += new
-                repeated += len(of_process) - new
+                new_lines = self._append(
+                    path, own_entries, max(remembered_lines, 2 * len(own_entries))
+                )
+                lines += new_lines
+                repeated += len(own_entries) - new_lines
         return Taken(lines, repeated)
 
-    def make_room(self, read: Mapping[str, Any] | None, now_s: float) -> None:
-        """Remove files that were read completely. ``read`` is the collector's cursor of these logs.
-        Raises :class:`Behind` if too much is left.
+    def make_room(self, logs_cursor: Mapping[str, Any] | None, now_s: float) -> None:
+        """Remove files that were read completely, by the collector's cursor of these logs. Raises
+        :class:`Behind` if too much is unread.
         """
-        cursor = TailCursor.from_json(dict(read) if read else None)
+        cursor = TailCursor.from_json(dict(logs_cursor) if logs_cursor else None)
         with self.lock():
             unread = sum(
                 self._unread(path, cursor, now_s) for path in self.folder.glob(f"*{SUFFIX}*")
@@ -108,9 +107,9 @@ class Spool(SharedFolder):
         self.check_disk()
 
     def _unread(self, path: Path, cursor: TailCursor, now_s: float) -> int:
-        stat, known = path.stat(), cursor.files.get(str(path))
-        unread = stat.st_size - (known.read_to if known else 0)
-        if unread > 0 or (known and known.pending):
+        stat, file_cursor = path.stat(), cursor.files.get(str(path))
+        unread = stat.st_size - (file_cursor.read_to if file_cursor else 0)
+        if unread > 0 or (file_cursor and file_cursor.pending):
             return max(unread, 0)
         if is_rotated(path.name) or now_s - stat.st_mtime > IDLE_S:
             path.unlink()
@@ -119,11 +118,11 @@ class Spool(SharedFolder):
         return 0
 
     def _append(self, path: Path, entries: Sequence[Entry], remembered: int) -> int:
-        length, known = self._recent_hashes(path, remembered)
+        length, recent = self._recent_hashes(path, remembered)
         new = {
             key: entry
             for key, entry in zip(_keys(entries), entries, strict=True)
-            if key not in known
+            if key not in recent
         }
         with path.open("ab") as file:
             if file.tell() > length:
@@ -135,7 +134,7 @@ class Spool(SharedFolder):
         if length >= ROTATED_AT_BYTES:
             _rotate(path)
             length = 0
-        self._remember(path, length, [*known, *new][-remembered:])
+        self._remember(path, length, [*recent, *new][-remembered:])
         return len(new)
 
     def _recent_hashes(self, path: Path, most: int) -> tuple[int, dict[bytes, None]]:
@@ -151,9 +150,9 @@ class Spool(SharedFolder):
     def _remember(self, path: Path, length: int, keys: Sequence[bytes]) -> None:
         target = self._keys(path)
         target.parent.mkdir(exist_ok=True)
-        new = target.with_suffix(".new")
-        new.write_bytes(length.to_bytes(_LENGTH_BYTES, "big") + b"".join(keys))
-        new.replace(target)
+        draft = target.with_suffix(".new")
+        draft.write_bytes(length.to_bytes(_LENGTH_BYTES, "big") + b"".join(keys))
+        draft.replace(target)
 
     def _keys(self, path: Path) -> Path:
         return self.folder / "keys" / path.name

@@ -15,8 +15,6 @@ MAX_SKIPS_SHOWN = 50
 
 @dataclass(slots=True)
 class ImportSummary:
-    """``skips`` holds the first ones, ``skipped`` counts all by reason."""
-
     cluster: str
     directory: str
     flink_version: str | None = None

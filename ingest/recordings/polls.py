@@ -23,12 +23,12 @@ class AnswerCache:
     _answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
     _held_bytes: int = 0
 
-    def known(self, kind: str, job_id: str) -> Answer | None:
+    def find(self, kind: str, job_id: str) -> Answer | None:
         return self._answers.get((kind, job_id))
 
     def keep(self, kind: str, job_id: str, answer: Answer) -> None:
-        before = self._answers.pop((kind, job_id), None)
-        self._held_bytes += answer.held_bytes - (before.held_bytes if before else 0)
+        previous = self._answers.pop((kind, job_id), None)
+        self._held_bytes += answer.held_bytes - (previous.held_bytes if previous else 0)
         self._answers[kind, job_id] = answer
         while self._held_bytes > MOST_BYTES or len(self._answers) > MOST_ANSWERS:
             oldest = next(iter(self._answers))
@@ -41,41 +41,42 @@ LARGEST_POLL_HELD_BYTES = 512 * 1024 * 1024
 MAX_JOBS_REMEMBERED = 100_000
 MOST_READINGS = 200
 
-_OPENS_A_POLL = ("/overview", "/jobs/overview", "/taskmanagers")
+_LIST_ENDPOINTS = ("/overview", "/jobs/overview", "/taskmanagers")
 
 
 @dataclass(slots=True)
 class Poll:
-    """A job has more than one reading where the same was requested twice."""
+    """A job has more than one reading if a path was requested twice."""
 
     started_at: datetime
     size_bytes: int = 0
     held_bytes: int = 0
-    crowded: bool = False
+    is_full: bool = False
     opened_by: set[str] = field(default_factory=set)
     overviews: list[Answer] = field(default_factory=list)
     jobs: dict[str, list[JobAnswers]] = field(default_factory=dict)
     cluster: list[ClusterAnswers] = field(default_factory=list)
 
     def file(self, answer: Answer) -> None:
-        """Into the first reading that has no answer to this request yet."""
         job_id = job_of(answer.path)
         if answer.endpoint == "/jobs/overview":
             self.overviews.append(answer)
         elif job_id:
             readings = self.jobs.setdefault(job_id, [])
-            if all(file_job_answer(reading, answer) is Filed.TAKEN for reading in readings):
+            if all(file_job_answer(reading, answer) is Filed.REPEATED for reading in readings):
                 readings.append(JobAnswers(job_id))
                 file_job_answer(readings[-1], answer)
-                self.crowded |= len(readings) >= MOST_READINGS
-        elif all(file_cluster_answer(reading, answer) is Filed.TAKEN for reading in self.cluster):
+                self.is_full |= len(readings) >= MOST_READINGS
+        elif all(
+            file_cluster_answer(reading, answer) is Filed.REPEATED for reading in self.cluster
+        ):
             self.cluster.append(ClusterAnswers())
             file_cluster_answer(self.cluster[-1], answer)
-            self.crowded |= len(self.cluster) >= MOST_READINGS
+            self.is_full |= len(self.cluster) >= MOST_READINGS
 
 
 class Polls:
-    """A poll ends where the cluster's lists are requested again, or at its bounds."""
+    """A poll ends when a list of the cluster is requested again, or when it is too large."""
 
     def __init__(self, cluster: str, version: str | None = None) -> None:
         self._cluster = cluster
@@ -88,14 +89,13 @@ class Polls:
         return self._cache.flink_version
 
     def add(self, answer: Answer, size_bytes: int) -> tuple[Observed, ...]:
-        """What the poll before observed, if this answer begins another."""
         finished: tuple[Observed, ...] = ()
-        if self._poll and self._begins_another(answer, self._poll):
+        if self._poll and self._begins_poll(answer, self._poll):
             finished = self.finish()
         poll = self._poll = self._poll or Poll(answer.at)
         poll.size_bytes += size_bytes
         poll.held_bytes += answer.held_bytes
-        if answer.endpoint in _OPENS_A_POLL:
+        if answer.endpoint in _LIST_ENDPOINTS:
             poll.opened_by.add(answer.endpoint)
         if answer.endpoint in ("/config", "/overview"):
             self._learn_version(answer)
@@ -109,12 +109,12 @@ class Polls:
         poll, self._poll = self._poll, None
         return tuple(self._observe(poll)) if poll else ()
 
-    def _begins_another(self, answer: Answer, poll: Poll) -> bool:
+    def _begins_poll(self, answer: Answer, poll: Poll) -> bool:
         return (
             answer.endpoint in poll.opened_by
             or answer.at - poll.started_at > LONGEST_POLL
             or poll.size_bytes > LARGEST_POLL_BYTES
-            or poll.crowded
+            or poll.is_full
             or poll.held_bytes + answer.held_bytes > LARGEST_POLL_HELD_BYTES
         )  # fmt: skip
 
@@ -122,7 +122,7 @@ class Polls:
         try:
             self._cache.flink_version = flink_version(answer.body) or self._cache.flink_version
         except Skipped:
-            return  # no record depends on it; the version known so far stays
+            return  # the version so far stays
 
     def _observe(self, poll: Poll) -> Iterator[Observed]:
         for overview in poll.overviews:
@@ -142,16 +142,16 @@ class Polls:
 
     def _file_overview(self, poll: Poll, job: ListedJob) -> None:
         readings = poll.jobs.setdefault(job.job_id, [])
-        reported = self._cache.ended.get(job.job_id) == job.state
+        is_reported = self._cache.ended.get(job.job_id) == job.state
         if job.terminal and len(self._cache.ended) < MAX_JOBS_REMEMBERED:
             self._cache.ended[job.job_id] = job.state
-        free = [reading for reading in readings if reading.overview is None]
-        with_job = next((reading for reading in free if reading.job), None)
+        without_overview = [reading for reading in readings if reading.overview is None]
+        with_job = next((reading for reading in without_overview if reading.job), None)
         if with_job:
             with_job.overview = job.answer
-        elif not reported and free:
-            free[0].overview = job.answer
-        elif not reported:
+        elif not is_reported and without_overview:
+            without_overview[0].overview = job.answer
+        elif not is_reported:
             readings.append(JobAnswers(job.job_id, overview=job.answer))
 
     def _complete(self, reading: JobAnswers) -> None:
@@ -163,6 +163,6 @@ class Polls:
         for kind in ("plan", "config", "checkpoint_config"):
             answer = getattr(reading, kind)
             if answer is None:
-                setattr(reading, kind, cache.known(kind, job_id))
+                setattr(reading, kind, cache.find(kind, job_id))
             else:
                 cache.keep(kind, job_id, answer)

@@ -1,5 +1,5 @@
-"""Writes ``rest.jsonl`` with ``{ts, path, status, body}`` a line, ``logs/``, and ``scenario.json``
-that says what was recorded and when.
+"""Records a cluster: ``rest.jsonl`` with ``{ts, path, status, body}`` in each line, ``logs/``, and
+``scenario.json``, which says what was recorded and when.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from ingest.flink_rest.address import Address, parse_address
 from ingest.flink_rest.client import Gate, client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.limits import RequestLimits
-from ingest.json_members import objects
+from ingest.json_members import object_list
 from ingest.messages import count_text
 from ingest.records import Skip
 from ingest.redaction.documents import redact_document
-from ingest.redaction.marks import within
+from ingest.redaction.marks import redact_keys
 from ingest.redaction.texts import LINES_AFTER, redact
 from ingest.sources import ClusterSource
 
@@ -35,31 +35,30 @@ LONGEST_CONTEXT = 4_096
 
 
 def masked(body: Any, address: Address) -> Any:
-    """The same shape, without secrets."""
-    return redact_document(_without(body, address))
+    return redact_document(_drop(body, address))
 
 
-def _without(body: Any, address: Address, depth: int = 0) -> Any:
+def _drop(body: Any, address: Address, depth: int = 0) -> Any:
     if depth > DEEPEST:
         return None
     if isinstance(body, str):
         return address.hide(body)
     if isinstance(body, list):
-        return [_without(item, address, depth + 1) for item in body]
+        return [_drop(item, address, depth + 1) for item in body]
     if isinstance(body, dict):
         return {
-            key: _empty(value) if key in DROPPED_KEYS else _without(value, address, depth + 1)
+            key: _empty_value(value) if key in DROPPED_KEYS else _drop(value, address, depth + 1)
             for key, value in body.items()
         }
     return body
 
 
-def _empty(value: Any) -> Any:
+def _empty_value(value: Any) -> Any:
     return {} if isinstance(value, dict) else [] if isinstance(value, list) else None
 
 
 class MaskedLog:
-    """Whole lines of one log at a time: a key that begins in one piece is hidden in the next too."""
+    """Masks a log, some lines at a time. A key may begin in one piece and end in another."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -67,7 +66,7 @@ class MaskedLog:
         self._context = ""
 
     def masked(self, lines: bytes) -> bytes:
-        text, self._in_key = within(
+        text, self._in_key = redact_keys(
             lines.decode("utf-8", "surrogateescape"), open_before=self._in_key
         )
         text = self._address.hide(text)
@@ -90,12 +89,12 @@ class _Copy:
     head: str
     log: MaskedLog
     read_to: int = 0
-    torn: bytes = b""
+    incomplete_line: bytes = b""
 
 
 @dataclass(slots=True)
 class LogCopies:
-    """``left_bytes`` may still be written. Files are distinguished by their first bytes."""
+    """``left_bytes``: room for more. Files are distinguished by their first bytes."""
 
     globs: tuple[str, ...]
     folder: Path
@@ -116,9 +115,9 @@ class LogCopies:
 
     def close(self) -> None:
         for copy in self._copies.values():
-            if copy.torn:
-                self._write(copy, copy.torn + b"\n")
-                copy.torn = b""
+            if copy.incomplete_line:
+                self._write(copy, copy.incomplete_line + b"\n")
+                copy.incomplete_line = b""
 
     def add_whole(self, name: str, content: bytes) -> None:
         self._write(_Copy(self.folder / name, "", MaskedLog(self.address)), content)
@@ -134,14 +133,16 @@ class LogCopies:
             stream.seek(copy.read_to)
             while self.left_bytes > 0 and (data := stream.read(READ_BYTES)):
                 copy.read_to += len(data)
-                whole, newline, copy.torn = (copy.torn + data).rpartition(b"\n")
-                self._write(copy, whole + newline)
+                lines, newline, copy.incomplete_line = (copy.incomplete_line + data).rpartition(
+                    b"\n"
+                )
+                self._write(copy, lines + newline)
 
-    def _begin(self, file: LogFile, before: _Copy | None) -> _Copy:
-        if before and before.target.exists():
+    def _begin(self, file: LogFile, previous: _Copy | None) -> _Copy:
+        if previous and previous.target.exists():
             self._rolled += 1
-            before.target.rename(
-                before.target.with_name(f"{before.target.name}.{9000 + self._rolled}")
+            previous.target.rename(
+                previous.target.with_name(f"{previous.target.name}.{9000 + self._rolled}")
             )
         return _Copy(self._target(file.path), "", MaskedLog(self.address))
 
@@ -151,7 +152,7 @@ class LogCopies:
             name = name.removesuffix(suffix)
         taken = {copy.target for source, copy in self._copies.items() if source != path}
         target = self.folder / name
-        # Hosts may name their logs alike; a folder each keeps them apart.
+        # Logs of several hosts may have the same name; then each gets a folder.
         number = 1
         while target in taken:
             number += 1
@@ -182,7 +183,6 @@ LIMITS = RequestLimits(
     small_job_subtasks=1_000_000,
     cycle_timeout_s=120,
 )
-"""A recording is short and made to find something out."""
 
 
 @dataclass(slots=True)
@@ -208,7 +208,6 @@ async def record(
     progress: Callable[[str], None] = lambda _: None,
     gate: Gate | None = None,
 ) -> RecordSummary:
-    """Raises ``Refused`` if the folder holds a recording already or cannot be written."""
     address = parse_address(source.url, source.auth)
     started = at()
     summary = RecordSummary(str(directory))
@@ -217,7 +216,7 @@ async def record(
     with _fresh(directory) as out:
         answers = _AnswerFile(out, address, at, max_bytes - max_bytes // 2, summary)
         try:
-            await _poll_on(
+            await _poll(
                 replace(source, metrics_interval_s=every_s),
                 answers,
                 logs,
@@ -228,7 +227,7 @@ async def record(
                 progress,
             )
         finally:
-            # Also when stopped by hand: what is there so far is a recording.
+            # Also after Ctrl-C, so that the recording is complete so far.
             logs.copy_new()
             logs.close()
             if not source.logs.globs:
@@ -239,7 +238,7 @@ async def record(
     return summary
 
 
-async def _poll_on(
+async def _poll(
     source: ClusterSource,
     answers: "_AnswerFile",
     logs: LogCopies,
@@ -304,7 +303,7 @@ class _AnswerFile:
             "body": masked(body, self.address),
         }
         if path == "/jobs/overview":
-            for job in objects(body, "jobs"):
+            for job in object_list(body, "jobs"):
                 if isinstance(job.get("jid"), str):
                     name = job.get("name")
                     self.summary.jobs[job["jid"]] = name if isinstance(name, str) else None
@@ -333,8 +332,7 @@ async def _copy_from_endpoint(source: ClusterSource, logs: LogCopies, gate: Gate
                         break
                 logs.add_whole(file.name, bytes(content))
     except IngestError:
-        # many clusters write no log file at all, and a dead one answers nothing: the rest of the
-        # recording stands
+        # Many clusters have no log files, and a dead cluster does not answer.
         return
 
 

@@ -24,7 +24,7 @@ MOST_FILE_BYTES = 64 * 1024 * 1024
 _FOLDERS = ("ckpt", "sp")
 
 
-class Snapshots:
+class SnapshotFiles:
     def __init__(self, directory: Path, cluster: str) -> None:
         self._cluster, self._directory = cluster, directory
         self._selection = SnapshotSelection()
@@ -32,17 +32,17 @@ class Snapshots:
             path
             for folder in _FOLDERS
             for path in sorted((directory / folder).rglob(NAME))
-            if _lies_in(directory, path)
+            if _is_within(directory, path)
         )
         self._files = {_key(path.parent.as_posix()): path for path in files}
-        self._sized: set[str] = set()
+        self._read_or_listed: set[str] = set()
 
-    def beside(self, observed: Sequence[Observed]) -> Iterator[tuple[Observed, int]]:
+    def of_observed(self, observed: Sequence[Observed]) -> Iterator[tuple[Observed, int]]:
         if not self._files or not observed:
             return
         at = max(reading.observed_at for reading in observed)
-        chosen = self._selection.wanted(observed)
-        self._sized.update(chosen)
+        chosen = self._selection.select(observed)
+        self._read_or_listed.update(chosen)
         for snapshot in (*chosen, *self._without_full_size(observed)):
             path = self._files.get(_key(snapshot))
             if path is not None:
@@ -69,14 +69,14 @@ class Snapshots:
             for record in completed
             if record.external_path and record.checkpointed_bytes is None
         )
-        unsized = [path for path in dict.fromkeys(paths) if path not in self._sized]
-        self._sized.update(unsized)
-        return unsized
+        paths_to_read = [path for path in dict.fromkeys(paths) if path not in self._read_or_listed]
+        self._read_or_listed.update(paths_to_read)
+        return paths_to_read
 
     def _read(self, path: Path, snapshot: str) -> tuple[tuple[Record, ...], int]:
         try:
             size = path.stat().st_size
-            # When the copy was made says nothing of the file.
+            # No time of modification: that of the copy is not the file's.
             written = f"{canonical(snapshot).removesuffix(f'/{NAME}')}/{NAME}"
             file = MetadataFile(written, size, None, str(path), str(self._directory))
             return tuple(rows_of(file, MOST_FILE_BYTES)), size
@@ -90,7 +90,7 @@ class Snapshots:
             ), 0
 
 
-def _lies_in(directory: Path, path: Path) -> bool:
+def _is_within(directory: Path, path: Path) -> bool:
     try:
         open_regular(path, within=directory).close()
     except OSError:
@@ -103,8 +103,7 @@ def _key(directory: str) -> str:
     return "/".join(parts[-2:] if parts[-1].startswith("chk-") else parts[-1:])
 
 
-# What a process printed, and what RocksDB logs (Flink moves that beside its own logs): both have no
-# layout.
+# Output of processes, and logs of RocksDB, which Flink moves to its logs. Both have no layout.
 _NOT_A_LOG = re.compile(r"\..*|.*\.(out|err)|(.*_)?LOG(\.old.*)?")
 _MOST_SKIPS = 100
 
@@ -152,8 +151,8 @@ Piece = tuple[tuple[Observed, ...], int]
 
 
 class Recording:
-    """Raises ``Refused`` if the folder is no recording, or time zone or layout of its logs make no
-    sense. ``jobs_seen`` and ``flink_version`` are known once :meth:`read` has ended.
+    """Raises ``Refused`` if the folder is not a recording, or if time zone or layout is wrong.
+    ``jobs_seen`` and ``flink_version`` are complete when :meth:`read` has ended.
     """
 
     def __init__(
@@ -169,9 +168,9 @@ class Recording:
                 f"{directory} is no recording: it holds neither rest.jsonl (or rest.jsonl.gz) nor "
                 f"logs/.{why}"
             )
-        zone_of(log_time_zone, layout_of(log_layout))  # nonsense is refused before anything is read
+        zone_of(log_time_zone, layout_of(log_layout))  # raises ``Refused``
         self._polls = Polls(cluster, _declared_version(self._bundle))
-        self._snapshots = Snapshots(directory, cluster)
+        self._snapshots = SnapshotFiles(directory, cluster)
 
     @property
     def jobs_seen(self) -> set[str]:
@@ -182,7 +181,6 @@ class Recording:
         return self._polls.flink_version
 
     def read(self, progress: Progress = lambda _: None) -> Iterator[Piece]:
-        """Piece by piece in bounded memory; recorded times are kept."""
         if self._bundle.skips:
             at = datetime.fromtimestamp(self._bundle.directory.stat().st_mtime, UTC)
             yield (Observed(self._cluster, at, "rest", self._bundle.skips),), 0
@@ -208,7 +206,7 @@ class Recording:
 
     def _with_snapshots(self, observed: tuple[Observed, ...], size_bytes: int) -> Iterator[Piece]:
         yield observed, size_bytes
-        for reading, read_bytes in self._snapshots.beside(observed):
+        for reading, read_bytes in self._snapshots.of_observed(observed):
             yield (reading,), read_bytes
 
     def _logs(self) -> Iterator[Piece]:
@@ -227,7 +225,7 @@ class Recording:
 
 
 def _declared_version(bundle: Bundle) -> str | None:
-    """For recordings that begin before ``/config`` was requested."""
+    """The version for answers that were recorded before ``/config``."""
     try:
         with bundle.open(bundle.directory / "scenario.json") as file:
             version = json.loads(file.read(MAX_SCENARIO_BYTES)).get("version")

@@ -1,4 +1,4 @@
-"""``rest.jsonl``: one recorded answer a line, ``{ts, path, status, body}``."""
+"""Reads ``rest.jsonl``, with a recorded answer in each line: ``{ts, path, status, body}``."""
 
 import gzip
 import zlib
@@ -10,11 +10,11 @@ from typing import Any, BinaryIO, cast
 
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer
-from ingest.flink_rest.faults import NOT_YET, not_yet
+from ingest.flink_rest.faults import NOT_YET, not_yet_reason
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
 from ingest.flink_rest.routing import is_read
 from ingest.json_bounds import TooManyValues, decoded
-from ingest.json_members import listed, member
+from ingest.json_members import as_list, member
 from ingest.records import Skip
 from ingest.redaction.texts import redact
 from ingest.regular_files import open_regular
@@ -30,9 +30,6 @@ class Line:
 
 
 def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Of a plain or ``.gz`` file, without empty ones. Raises ``OSError``, for a damaged gzip file
-    after the lines before.
-    """
     with _open(path) as handle:
         number = 0
         try:
@@ -66,8 +63,8 @@ MAX_BAD_LINES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An answer to read, or what was skipped; neither where Weir does not read it, or Flink could
-    not answer yet.
+    """An answer, or why it was skipped. Both are None if Weir does not read the path, or if Flink
+    could not answer yet.
     """
 
     at: datetime
@@ -77,7 +74,7 @@ class Recorded:
 
 
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
-    """Failed answers are skips with the time of the line before."""
+    """Failed requests become skips. A line that cannot be read has the time of the previous line."""
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     bad_lines = 0
     try:
@@ -127,8 +124,8 @@ def _record(line: Line, file: str, previous_at: datetime) -> Recorded:
     try:
         fields = Fields(entry)
         at = _time(fields.raw("ts"))
-        path = fields.the_text("path")
-        status = fields.the_whole("status")
+        path = fields.required_text("path")
+        status = fields.required_integer("status")
     except Skipped as error:
         return skipped("bad_json", f"no recorded answer: {error}")
     if entry.get("method", "GET") != "GET" or not is_read(path):
@@ -153,12 +150,12 @@ def _answer(answer: Answer, status: int, size_bytes: int) -> Recorded:
 
 
 def _not_yet(status: int, body: Any) -> bool:
-    """By Flink's text, or by the reason that Weir's own recorder keeps in its place."""
+    """Shown by Flink's text, or by the reason that Weir's recorder writes instead."""
     reason, errors = member(body, "reason"), member(body, "errors")
     if status == 500 and isinstance(reason, str) and reason in NOT_YET:
         return True
-    text = "\n".join(text for text in listed(errors) if isinstance(text, str))
-    return not_yet(status, text) is not None
+    text = "\n".join(text for text in as_list(errors) if isinstance(text, str))
+    return not_yet_reason(status, text) is not None
 
 
 def _error_text(body: Any) -> str:
@@ -169,7 +166,6 @@ def _error_text(body: Any) -> str:
 
 
 def _time(value: Any) -> datetime:
-    """Epoch seconds, kept to the millisecond. Raises ``Skipped``."""
     if (
         not isinstance(value, int | float)
         or isinstance(value, bool)

@@ -3,7 +3,7 @@ from typing import Any
 
 from ingest.messages import is_message
 from ingest.redaction.marks import MASK, is_harmless
-from ingest.redaction.names import holds_secret, sort_of
+from ingest.redaction.names import holds_secret, secrecy_of
 from ingest.redaction.texts import redact
 
 DEEPEST = 60
@@ -11,7 +11,7 @@ _NAMES = ("key", "name")
 
 
 def redact_document(body: Any, depth: int = 0) -> Any:
-    """For what others wrote: under a name that holds secrets, every text and number is hidden."""
+    """For documents of other programs: every value with a name of secrets is hidden."""
     if isinstance(body, str):
         return redact(body)
     if depth > DEEPEST:
@@ -19,10 +19,12 @@ def redact_document(body: Any, depth: int = 0) -> Any:
     if isinstance(body, list):
         return [redact_document(item, depth + 1) for item in body]
     if isinstance(body, dict):
-        named = any(isinstance(body.get(name), str) and holds_secret(body[name]) for name in _NAMES)
+        names_secret = any(
+            isinstance(body.get(name), str) and holds_secret(body[name]) for name in _NAMES
+        )
         return {
             key: _hide(value)
-            if (named and key == "value") or holds_secret(str(key))
+            if (names_secret and key == "value") or holds_secret(str(key))
             else redact_document(value, depth + 1)
             for key, value in body.items()
         }
@@ -30,7 +32,7 @@ def redact_document(body: Any, depth: int = 0) -> Any:
 
 
 def redact_texts(body: Any, depth: int = 0) -> Any:
-    """For Weir's own documents, whose numbers and names are its own."""
+    """For documents of Weir: only texts can be secrets."""
     if isinstance(body, str):
         return redact(body)
     if depth > DEEPEST:
@@ -38,12 +40,15 @@ def redact_texts(body: Any, depth: int = 0) -> Any:
     if isinstance(body, list | tuple):
         return [redact_texts(item, depth + 1) for item in body]
     if isinstance(body, Mapping):
-        if is_message(body):  # its template is ours
+        if is_message(body):  # templates have no secrets
             return {**body, "values": redact_texts(body["values"], depth + 1)}
-        named = any(isinstance(body.get(name), str) and sort_of(body[name]) for name in _NAMES)
+        names_secret = any(
+            isinstance(body.get(name), str) and secrecy_of(body[name]) for name in _NAMES
+        )
         return {
             key: MASK
-            if _is_secret_text(value) and ((named and key == "value") or sort_of(str(key)))
+            if _is_secret_text(value)
+            and ((names_secret and key == "value") or secrecy_of(str(key)))
             else redact_texts(value, depth + 1)
             for key, value in body.items()
         }

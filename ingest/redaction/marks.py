@@ -1,7 +1,6 @@
 import re
 
 MASK = "******"
-"""As Flink itself writes it."""
 
 _HARMLESS = re.compile(
     r"""\*{3,}|\[?(?:hidden|redacted|removed|masked|protected)\]?
@@ -15,11 +14,10 @@ _QUANTITY = re.compile(
     r"(?:ns|us|ms|s|secs?|min|m|h|d|days?|hours?|minutes?|seconds?|b|kb|mb|gb|bytes|%|/s)?",
     re.IGNORECASE,
 )
-_AS_IF_RANDOM = re.compile(r"(?=[^\d=]*[\d=])[A-Za-z0-9+/_.~=%*-]{12,}")
+_RANDOM = re.compile(r"(?=[^\d=]*[\d=])[A-Za-z0-9+/_.~=%*-]{12,}")
 
 
 def is_harmless(value: str) -> bool:
-    """Nothing, a placeholder, or removed already."""
     return not value or _HARMLESS.fullmatch(value) is not None
 
 
@@ -28,8 +26,8 @@ def is_quantity(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Long, of the letters of base64, and not a word."""
-    return _AS_IF_RANDOM.fullmatch(value) is not None
+    """Whether the value is long, of base64 characters, and has a digit or ``=``."""
+    return _RANDOM.fullmatch(value) is not None
 
 
 LONGEST = 65_536
@@ -43,24 +41,26 @@ _END = re.compile(
 
 
 def redact_blocks(text: str) -> str:
-    return within(text, open_before=False)[0] if BEGIN in text else text
+    return redact_keys(text, open_before=False)[0] if BEGIN in text else text
 
 
-def within(text: str, *, open_before: bool) -> tuple[str, bool]:
-    """``text`` without keys, and whether one was begun and has not ended."""
+def redact_keys(text: str, *, open_before: bool) -> tuple[str, bool]:
+    """``text`` with private keys masked, and whether a key begins and does not end in it.
+    ``open_before``: the text begins inside a key.
+    """
     pieces: list[str] = []
     at = 0
     is_open = open_before
     while True:
         if not is_open:
-            begun = _BEGIN.search(text, at)
-            if begun is None:
+            begin = _BEGIN.search(text, at)
+            if begin is None:
                 pieces.append(text[at:])
                 return "".join(pieces), False
-            pieces += text[at : begun.start()], MASK
-            at = begun.end()
-        ended = _END.search(text, at, at + LONGEST)
-        if ended is None and len(text) - at <= LONGEST:
+            pieces += text[at : begin.start()], MASK
+            at = begin.end()
+        end = _END.search(text, at, at + LONGEST)
+        if end is None and len(text) - at <= LONGEST:
             return "".join(pieces) + ("\n" if text.endswith("\n") else ""), True
-        at = ended.end() if ended and ended["end"] else ended.start() if ended else at + LONGEST
+        at = end.end() if end and end["end"] else end.start() if end else at + LONGEST
         is_open = False

@@ -14,7 +14,6 @@ FLINK_SENSITIVE_KEYS = (
     "jaas.config",
     "http-headers",
 )
-"""Of Flink 2.x; earlier releases have fewer."""
 
 _SETTING = re.compile(
     "|".join(re.escape(word) for word in FLINK_SENSITIVE_KEYS)
@@ -25,18 +24,17 @@ _SETTING = re.compile(
 
 
 def holds_secret(key: str) -> bool:
-    """Whether the value of a setting of this name is hidden whatever it is."""
     return _SETTING.search(key) is not None
 
 
-class Sort(Enum):
-    """What may stand behind a name without being a secret."""
+class Secrecy(Enum):
+    """Which values after a name are secrets."""
 
-    ALWAYS = "nothing may"
-    COUNTED = "a number, a duration or a size may"
-    PATH = "a path may"
-    WORD = "anything may that does not look as if it were made at random"
-    LINE = "nothing may, and it goes to the end of the line"
+    ALWAYS = "all"
+    COUNTED = "all but a number, a duration or a size"
+    PATH = "all but a path"
+    WORD = "those that look random"
+    LINE = "all, up to the end of the line"
 
 
 _KEY_OF = (
@@ -52,7 +50,7 @@ NAME_WORD = re.compile(
     |mot\ de\ passe|kennwort|비밀번호""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Parts of secrets' names: finds candidates, so it must be fast."""
+"""Parts of names of secrets. Finds candidates, so it must be fast."""
 
 _STRONG = re.compile(
     rf"""passw(?!ordless)|passphrase|passcode|secret(?!ar)|credential|auth[-_]params
@@ -68,7 +66,7 @@ _PARTS = re.compile(r"[._\-\s]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 _CLASS = re.compile(
     r"(?:[a-z_]\w*\.){2,}[A-Z](?!\w*[Pp]assw\w*\Z)\w*|\w*(?:Exception|Error|Failure|Fault)"
 )
-_ABOUT = frozenset(
+_DESCRIBING = frozenset(
     re.findall(
         r"\w+",
         """
@@ -82,8 +80,8 @@ _ABOUT = frozenset(
         """,
     )
 )
-"""A name that ends so describes a secret and does not hold it."""
-_FAULTY = frozenset(
+"""A name that ends with such a word describes a secret, but its value is none."""
+_ERROR_WORDS = frozenset(
     re.findall(
         r"\w+",
         """
@@ -93,15 +91,16 @@ _FAULTY = frozenset(
 )
 
 
-def sort_of(name: str) -> Sort | None:
-    """Of a name in running text; ``None`` if what follows is no secret."""
+def secrecy_of(name: str) -> Secrecy | None:
+    """``name`` is in running text. ``None`` if its value is not secret."""
     if _CLASS.fullmatch(name):
         return None
     if _LINE.search(name):
-        return Sort.LINE
+        return Secrecy.LINE
     parts = [part.lower() for part in _PARTS.split(name) if part]
     if not parts or (
-        len(parts) > 1 and ((parts[-1] in _ABOUT and not _is_key_id(parts)) or parts[0] in _FAULTY)
+        len(parts) > 1
+        and ((parts[-1] in _DESCRIBING and not _is_key_id(parts)) or parts[0] in _ERROR_WORDS)
     ):
         return None
     last = parts[-1]
@@ -110,16 +109,15 @@ def sort_of(name: str) -> Sort | None:
         "tokensecret",
         "tokenkey",
     ):
-        return Sort.COUNTED
+        return Secrecy.COUNTED
     if last in ("pwd", "pass", "pw") or (last.endswith("pw") and len(last) < 8):
-        return Sort.PATH
+        return Secrecy.PATH
     if _STRONG.search(name):
-        return Sort.ALWAYS
+        return Secrecy.ALWAYS
     if last in ("auth", "sig", "signature"):
-        return Sort.WORD
+        return Secrecy.WORD
     return None
 
 
 def _is_key_id(parts: list[str]) -> bool:
-    """Both halves of an AWS key pair are hidden."""
     return parts[-3:] == ["access", "key", "id"]

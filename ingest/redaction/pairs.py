@@ -1,4 +1,4 @@
-"""Secrets known by their name: ``password=x``, ``"s3.secret-key": "x"``, ``--token x``,
+"""Masks secrets that have a name: ``password=x``, ``"s3.secret-key": "x"``, ``--token x``,
 ``<name>…</name><value>x</value>``.
 """
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from ingest.redaction.marks import MASK, is_harmless, is_quantity, looks_random
-from ingest.redaction.names import NAME_WORD, Sort, sort_of
+from ingest.redaction.names import NAME_WORD, Secrecy, secrecy_of
 
 LONGEST_QUOTED = 16_384
 LONGEST_NESTED = 4_096
@@ -39,7 +39,7 @@ _SCHEME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """``text[start:end]`` is hidden; ``inner``: without quotes. ``whole``: a JSON list or object."""
+    """``text[start:end]`` is hidden. ``inner``: without quotes. ``whole``: a JSON list or object."""
 
     start: int
     end: int
@@ -51,9 +51,7 @@ class Value:
 def value_at(
     text: str, at: int, *, whole_line: bool = False, most: int | None = None
 ) -> Value | None:
-    """``whole_line``: nothing else stands on its line. ``most`` bounds how far the end of one
-    without quotes is looked for.
-    """
+    """``whole_line``: nothing else is on the line. ``most``: longest value without quotes."""
     if at >= len(text):
         return None
     if opened := _OPENS.match(text, at):
@@ -65,8 +63,8 @@ def value_at(
             block["lines"].strip(),
         )
     if text[at] == "[" or text[at] == "{":
-        return _bracketed(text, at)
-    end = _ending(text, at, len(text) if most is None else min(len(text), at + most))
+        return _bracketed_value(text, at)
+    end = _value_end(text, at, len(text) if most is None else min(len(text), at + most))
     line_end = _line_end(text, at)
     rest = text[at:line_end].rstrip() if whole_line else ""
     if rest and len(rest.split(None, MOST_WORDS)) <= MOST_WORDS and not _ANOTHER_PAIR.search(rest):
@@ -75,7 +73,7 @@ def value_at(
 
 
 def line_at(text: str, at: int) -> Value | None:
-    """Up to the end of the line, or of what quotes it; the name of a scheme of signing in stays."""
+    """The value up to the end of the line or quotation, without a scheme such as ``Bearer``."""
     if _NO_LINE.match(text, at):
         return value_at(text, at)
     if scheme := _SCHEME.match(text, at):
@@ -88,28 +86,28 @@ def line_at(text: str, at: int) -> Value | None:
                 value.start + scheme.end(), value.end, value.inner[scheme.end() :], quoted=True
             )
         return value
-    end = _enclosed(text, at, _line_end(text, at))
+    end = _end_of_enclosing(text, at, _line_end(text, at))
     inner_text = text[at:end].rstrip()
     return Value(at, at + len(inner_text), inner_text) if inner_text else None
 
 
-def _enclosed(text: str, at: int, end: int) -> int:
+def _end_of_enclosing(text: str, at: int, end: int) -> int:
     before = text.rfind("\n", max(0, at - 200), at) + 1 or max(0, at - 200)
     if text.count("'", before, at) % 2 == 1 and (closing := text.find("'", at, end)) >= 0:
         end = closing
     quotes = [(len(match[1]), match.start()) for match in _DOUBLE_QUOTE.finditer(text, at, end)]
     if not quotes:
         return end
-    # What is quoted inside is escaped once more than what quotes it.
+    # An inner quotation has more backslashes than the outer.
     first = quotes[0][0]
-    outer = next((place for depth, place in quotes if depth < first), None)
+    outer = next((position for depth, position in quotes if depth < first), None)
     if outer is not None:
         return outer
     return quotes[0][1] if sum(depth == first for depth, _ in quotes) % 2 else end
 
 
 def hidden(value: Value, name_quote: str) -> str:
-    """A bare number of a JSON document becomes a text, so that the document stays one."""
+    """The mask, with quotes if the value has none but its name: JSON stays valid."""
     if value.whole:
         return f"{name_quote or chr(34)}{MASK}{name_quote or chr(34)}"
     return MASK if value.quoted or not name_quote else f"{name_quote}{MASK}{name_quote}"
@@ -119,23 +117,23 @@ def _quote(text: str, start: int, quote: str) -> Value:
     limit = _line_end(text, start)
     if quote[-1] not in _CLOSING:
         end = text.find(quote, start, limit)
-        return _until(text, start, end if end >= 0 else limit)
+        return _quoted_value(text, start, end if end >= 0 else limit)
     depth = len(quote) - 1
     for match in _CLOSING[quote[-1]].finditer(text, start, limit):
         slashes = len(match[1])
         if slashes < depth or (slashes - depth) % (2 * depth + 2) == 0:
-            return _until(
+            return _quoted_value(
                 text, start, match.start() if slashes < depth else match.end() - len(quote)
             )
     around = _DOUBLE_QUOTE.search(text, start, limit) if quote != '"' else None
-    return _until(text, start, around.start() if around else limit)
+    return _quoted_value(text, start, around.start() if around else limit)
 
 
-def _until(text: str, start: int, end: int) -> Value:
+def _quoted_value(text: str, start: int, end: int) -> Value:
     return Value(start, end, text[start:end], quoted=True)
 
 
-def _bracketed(text: str, at: int) -> Value | None:
+def _bracketed_value(text: str, at: int) -> Value | None:
     try:
         value, length = _JSON.raw_decode(text[at : at + LONGEST_NESTED])
     except (ValueError, RecursionError):
@@ -152,7 +150,7 @@ def _indent(lines: str) -> int:
     return len(lines) - len(lines.lstrip())
 
 
-def _ending(text: str, at: int, limit: int) -> int:
+def _value_end(text: str, at: int, limit: int) -> int:
     match = _ENDS.search(text, at, limit)
     return match.start() if match else limit
 
@@ -231,11 +229,11 @@ class _Place:
 
 
 def redact_pairs(text: str) -> str:
-    """Idempotent; the name and the signs around the value stay."""
+    """Idempotent. The name and the characters around the value stay."""
     pieces: list[str] = []
     done = at = 0
     while match := NAME_WORD.search(text, at):
-        start = _beginning(text, match.start(), max(done, match.start() - LONGEST_BEFORE))
+        start = _name_start(text, match.start(), max(done, match.start() - LONGEST_BEFORE))
         after = _NAME_AFTER.match(text, match.end())
         at = after.end() if after else match.end()
         secret = _secret_of_name(text, start, at)
@@ -244,37 +242,36 @@ def redact_pairs(text: str) -> str:
         value, name_quote = secret
         pieces += text[done : value.start], hidden(value, name_quote)
         done = at = value.end
-    return _reversed("".join((*pieces, text[done:])) if pieces else text)
+    return _redact_reversed("".join((*pieces, text[done:])) if pieces else text)
 
 
-def _beginning(text: str, at: int, least: int) -> int:
+def _name_start(text: str, at: int, least: int) -> int:
     while at > least and (text[at - 1].isalnum() or text[at - 1] in "_.-"):
         at -= 1
     return at
 
 
 def _secret_of_name(text: str, start: int, end: int) -> tuple[Value, str] | None:
-    """And what quotes the name."""
     name = text[start:end].rstrip(".-")
-    sort = sort_of(name.lstrip("-"))
+    secrecy = secrecy_of(name.lstrip("-"))
     if (
-        sort is None
+        secrecy is None
         or (start and text[start - 1] == "$")
         or _PARSER_MESSAGE.search(text, max(0, start - 16), start)
     ):
         return None
-    place = _place(text, start, start + len(name), name)
+    place = _find_place(text, start, start + len(name), name)
     if place is None or _NO_VALUE.match(text, place.at):
         return None
-    value = _value(text, place, sort)
+    value = _value(text, place, secrecy)
     return (
         (value, place.quote)
-        if value is not None and not is_harmless(value.inner) and _is_secret(sort, value.inner)
+        if value is not None and not is_harmless(value.inner) and _is_secret(secrecy, value.inner)
         else None
     )
 
 
-def _place(text: str, start: int, end: int, name: str) -> _Place | None:
+def _find_place(text: str, start: int, end: int, name: str) -> _Place | None:
     before = text[max(0, start - 40) : start]
     if _BEFORE_VALUE_OF.search(before) and (match := _VALUE_OF.match(text, end)):
         return _Place(match.end(), element=text[match.end() - 1] in ">[")
@@ -291,7 +288,7 @@ def _place(text: str, start: int, end: int, name: str) -> _Place | None:
         )
         dumped = not match["quote"] and (
             _DUMP.search(before) is not None
-            or ("." in name and line_start and _alone(text, match.end()))
+            or ("." in name and line_start and _is_one_word(text, match.end()))
         )
         return _Place(match.end(), whole_line=dumped) if quoted or dumped else None
     if before[-1:] in ("<", '"', "'") and (match := _ELEMENT.match(text, end)):
@@ -303,44 +300,43 @@ def _place(text: str, start: int, end: int, name: str) -> _Place | None:
     return None
 
 
-def _value(text: str, place: _Place, sort: Sort) -> Value | None:
+def _value(text: str, place: _Place, secrecy: Secrecy) -> Value | None:
     if place.element:
         end = text.find("<", place.at, place.at + LONGEST_QUOTED)
         inner = text[place.at : end].strip() if end > place.at else ""
         return Value(place.at, end, inner, quoted=True) if inner else None
-    if sort is Sort.LINE:
+    if secrecy is Secrecy.LINE:
         return line_at(text, place.at)
     value = value_at(text, place.at, whole_line=place.whole_line, most=_FIRST_CHARS)
     if (
         value
         and not value.quoted
         and value.end - value.start >= _FIRST_CHARS
-        and _is_secret(sort, value.inner)
+        and _is_secret(secrecy, value.inner)
     ):
         value = value_at(text, place.at, whole_line=place.whole_line)
     return None if value and place.spaced and value.inner.lower() in _ORDINARY else value
 
 
-def _is_secret(sort: Sort, value: str) -> bool:
-    if sort is Sort.COUNTED:
+def _is_secret(secrecy: Secrecy, value: str) -> bool:
+    if secrecy is Secrecy.COUNTED:
         return not is_quantity(value)
-    if sort is Sort.PATH:
+    if secrecy is Secrecy.PATH:
         return not value.startswith(("/", "./", "~")) and not is_quantity(value)
-    return sort is not Sort.WORD or looks_random(value)
+    return secrecy is not Secrecy.WORD or looks_random(value)
 
 
-def _alone(text: str, at: int) -> bool:
+def _is_one_word(text: str, at: int) -> bool:
     end = text.find("\n", at, at + 500)
     return len(text[at : end if end >= 0 else at + 500].split(None, 1)) == 1
 
 
-def _reversed(text: str) -> str:
-    """``"value": "x", "key": "s3.secret-key"``."""
+def _redact_reversed(text: str) -> str:
     if '"value' not in text:
         return text
 
     def hide(match: re.Match[str]) -> str:
-        secret = sort_of(match["name"]) is not None and not is_harmless(match["value"])
+        secret = secrecy_of(match["name"]) is not None and not is_harmless(match["value"])
         return f"{match['before']}{MASK}{match['after']}" if secret else match[0]
 
     return _REVERSED.sub(hide, text)

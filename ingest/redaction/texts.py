@@ -1,7 +1,7 @@
-"""The one place where secrets are removed from texts, for every output: :func:`redact` or, for
-decoded JSON, :func:`ingest.redaction.documents.redact_document`. It is idempotent, linear in the
-text, and leaves its structure. A new spelling of secrets is a line of
-``tests/fixtures/redaction/secrets.jsonl``; ``honest.jsonl`` has texts that look alike.
+"""Removes secrets from texts, for every output: :func:`redact` or, for decoded JSON,
+:func:`ingest.redaction.documents.redact_document`. It is idempotent, takes linear time, and keeps
+the structure. Add a new form of secrets to ``tests/fixtures/redaction/secrets.jsonl``;
+``honest.jsonl`` has texts that look similar.
 """
 
 import re
@@ -77,26 +77,24 @@ def redact_shapes(text: str) -> str:
 
 
 def _scheme(match: re.Match[str]) -> str:
-    """``Basic dXNlcjpw`` is one, ``basic authentication`` is not."""
     value = match["value"]
-    made = any(letter.isdigit() or letter == "=" for letter in value) or (
+    is_random = any(letter.isdigit() or letter == "=" for letter in value) or (
         value.lower() != value and not value.istitle() and not value.isupper()
     )
-    return f"{match['scheme']}{match['gap']}{MASK}" if made else match[0]
+    return f"{match['scheme']}{match['gap']}{MASK}" if is_random else match[0]
 
 
 LONG = 4_096
 """Longer texts are checked line by line: most log lines contain nothing suspicious."""
 LINES_AFTER = 3
-"""``<name>``, ``<value>`` and blocks of YAML stand on lines of their own."""
-
+"""So many lines after a suspicious line are checked, too: ``<value>`` and blocks of YAML follow."""
 
 MOST_PASSES = 8
-"""Masking may change how neighbouring characters are parsed."""
+"""Several passes, since masking may change how neighbouring characters are parsed."""
 
 
 def redact(text: str) -> str:
-    """``text`` with ``******`` where a password, a token or a key stood."""
+    """``text`` with ``******`` instead of passwords, tokens and keys."""
     if isinstance(text, Message):
         return with_texts(text, redact) if is_suspicious(text) else text
     text = redact_blocks(text)

@@ -1,4 +1,4 @@
-"""User and password in URLs, however many ``@``, ``/`` and ``:`` the password has."""
+"""Masks user and password in URLs, even if the password has ``@``, ``/`` or ``:``."""
 
 import re
 
@@ -15,7 +15,7 @@ _USER_IS_A_NAME = re.compile(
     r"|hdfs|webhdfs|swebhdfs|viewfs|mailto|xmpp|sip",
     re.IGNORECASE,
 )
-"""A user without a password is a container, an actor system or a person."""
+"""Schemes in which a user without password is a container, an actor system or a person."""
 
 
 def redact_urls(text: str) -> str:
@@ -27,8 +27,8 @@ def redact_urls(text: str) -> str:
         following = text.find("://", start, start + LONGEST)
         run = _RUN.match(text, start, following if following >= 0 else start + LONGEST)
         if run and "@" in run[0]:
-            own = _SCHEME_AT_END.sub("", run[0]) if run.end() == following else run[0]
-            hidden = _userinfo(own, _scheme(text, at))
+            url_part = _SCHEME_AT_END.sub("", run[0]) if run.end() == following else run[0]
+            hidden = _userinfo(url_part, _scheme(text, at))
             if hidden:
                 pieces += text[done : start + hidden[0]], MASK
                 done = end = start + hidden[1]
@@ -42,7 +42,7 @@ def _scheme(text: str, at: int) -> str:
 
 
 def _userinfo(run: str, scheme: str) -> tuple[int, int] | None:
-    """What is hidden of ``user:password@host/path``: both, or nothing."""
+    """Begin and end of what is hidden in ``user:password@host/path``, None for nothing."""
     last = run.rfind("@")
     if last < 0:
         return None

@@ -13,7 +13,7 @@ Files = dict[str, tuple[int, float]]
 
 
 class CheckpointTree:
-    """``folder`` is where Weir finds what Flink wrote to ``root`` of the recording."""
+    """``folder``: where Weir reads files that Flink wrote to ``root`` of the recording."""
 
     def __init__(self, recording: Path, folder: Path) -> None:
         self._recording, self._folder = recording, folder
@@ -22,47 +22,50 @@ class CheckpointTree:
         self._offsets: list[int] = []
         self.root = ""
         self._read_index()
-        self._between: tuple[int, Files, Files] = (-1, {}, {})
-        self._laid: Files | None = None
+        self._around: tuple[int, Files, Files] = (-1, {}, {})
+        self._shown: Files | None = None
 
     def show(self, at_ms: int, by_ms: int, ids: Mapping[str, str]) -> None:
-        """Files come before what refers to them."""
-        wanted = self._files_at(at_ms)
-        if wanted == self._laid:
+        """Show the files at a time of the recording. A ``_metadata`` is written last."""
+        files = self._files_at(at_ms)
+        if files == self._shown:
             return
         renamed = Renaming(ids)
-        named = {
-            self._folder / renamed.text(path): (path, *facts) for path, facts in wanted.items()
+        targets = {
+            self._folder / renamed.text(path): (path, *facts) for path, facts in files.items()
         }
-        before = {
-            file for place in self._places(ids) for file in place.rglob("*") if file.is_file()
+        existing = {
+            file
+            for directory in self._directories(ids)
+            for file in directory.rglob("*")
+            if file.is_file()
         }
-        for file in sorted(before - named.keys(), key=_metadata_last, reverse=True):
+        for file in sorted(existing - targets.keys(), key=_metadata_last, reverse=True):
             file.unlink(missing_ok=True)
             if not any(file.parent.iterdir()):
                 file.parent.rmdir()
-        for file in sorted(named, key=_metadata_last):
-            path, size, written_s = named[file]
-            if file not in before or (file.name != METADATA and file.stat().st_size != size):
+        for file in sorted(targets, key=_metadata_last):
+            path, size, written_s = targets[file]
+            if file not in existing or (file.name != METADATA and file.stat().st_size != size):
                 self._write(file, path, size, renamed)
                 at_ns = (round(written_s * 1000) + by_ms) * 1_000_000
                 os.utime(file, ns=(at_ns, at_ns))
-        self._laid = wanted
+        self._shown = files
 
     def show_end(self, by_ms: int, ids: Mapping[str, str]) -> None:
         if self._at_ms:
             self.show(self._at_ms[-1], by_ms, ids)
-            self._laid = None
+            self._shown = None
 
     def remove(self, ids: Mapping[str, str]) -> None:
-        for place in self._places(ids):
-            shutil.rmtree(place, ignore_errors=True)
-        self._laid = None
+        for directory in self._directories(ids):
+            shutil.rmtree(directory, ignore_errors=True)
+        self._shown = None
 
-    def _places(self, ids: Mapping[str, str]) -> Iterator[Path]:
-        for own in ids.values():
-            yield self._folder / "ckpt" / own
-            yield from (self._folder / "sp").glob(f"savepoint-{own[:6]}-*")
+    def _directories(self, ids: Mapping[str, str]) -> Iterator[Path]:
+        for job_id in ids.values():
+            yield self._folder / "ckpt" / job_id
+            yield from (self._folder / "sp").glob(f"savepoint-{job_id[:6]}-*")
 
     def _write(self, file: Path, recorded: str, size: int, renamed: "Renaming") -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -76,13 +79,13 @@ class CheckpointTree:
 
     def _files_at(self, at_ms: int) -> Files:
         number = bisect_right(self._at_ms, at_ms)
-        if number != self._between[0]:
-            self._between = (
+        if number != self._around[0]:
+            self._around = (
                 number,
                 self._files_of_checkpoint(number - 1),
                 self._files_of_checkpoint(number),
             )
-        _, before, after = self._between
+        _, before, after = self._around
         return before | {path: facts for path, facts in after.items() if facts[1] * 1000 <= at_ms}
 
     def _files_of_checkpoint(self, number: int) -> Files:
@@ -107,7 +110,7 @@ class CheckpointTree:
 
 
 class Renaming:
-    """Job ids of a recording → those of a turn, in paths and in ``_metadata``: no length changes."""
+    """Replaces job ids of a recording by those of a turn, in paths and ``_metadata``. Lengths stay."""
 
     def __init__(self, ids: Mapping[str, str]) -> None:
         self._names = {
@@ -123,7 +126,6 @@ class Renaming:
 
 
 def savepoint_names(ids: Mapping[str, str]) -> dict[str, str]:
-    """Flink begins a savepoint's directory with six digits of the job's id."""
     return {f"savepoint-{old[:6]}-": f"savepoint-{new[:6]}-" for old, new in ids.items()}
 
 

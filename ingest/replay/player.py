@@ -1,6 +1,4 @@
-"""Plays one recording over and over as the cluster it was, at the time of now, each turn as new
-jobs under ids of their own.
-"""
+"""Plays a recording over and over as a cluster that runs now. In each turn, jobs have new ids."""
 
 import json
 import re
@@ -9,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ingest.json_members import listed
+from ingest.json_members import as_list
 from ingest.replay.checkpoint_tree import CheckpointTree, savepoint_names
 from ingest.replay.shipped import CHECKPOINTS, PAST
 from ingest.replay.tape import LEAD_MS, Shift, Tape, id_of
@@ -26,7 +24,7 @@ _JOB_PATH = re.compile(r"^/jobs/([0-9a-f]{32})(?=$|/|\?)")
 
 @dataclass(slots=True)
 class Turn:
-    """``began_ms``: when, in the present, the tape's beginning is."""
+    """One pass through the tape. ``began_ms``: when it began, in present time."""
 
     began_ms: int
     ids: dict[str, str]
@@ -36,9 +34,9 @@ class Turn:
 
 
 class Player:
-    """``names``: job names of the recording → names shown; ``rest_ms`` passes between turns;
-    ``past_ms`` ago was a turn whose checkpoints stay. A player made again in the same ``folder``
-    goes on.
+    """``names``: job name of the recording → name to show. ``rest_ms``: time between turns. If
+    ``past_ms`` is not 0, there was a turn so long ago, whose checkpoints stay. A new player
+    continues the turns in ``folder``.
     """
 
     def __init__(
@@ -47,10 +45,10 @@ class Player:
         self.tape, self._names, self._folder = tape, names, folder
         self._rest_ms, self._past_ms = max(rest_ms, GAP_MS), past_ms
         self._logs, checkpoints = folder / "logs", folder / CHECKPOINTS
-        for made in (self._logs, checkpoints):
-            made.mkdir(parents=True, exist_ok=True)
+        for directory in (self._logs, checkpoints):
+            directory.mkdir(parents=True, exist_ok=True)
         self._tree = CheckpointTree(tape.folder, checkpoints)
-        self._swept: set[int] = set()
+        self._removed: set[int] = set()
         self.turns: list[Turn] = [self._turn(began_ms) for began_ms in self._noted_ms("turns.json")]
         self._past = [self._turn(began_ms) for began_ms in self._noted_ms(PAST)]
 
@@ -73,7 +71,7 @@ class Player:
     def answer(self, path: str, now_ms: int) -> tuple[int, bytes]:
         if path == "/jobs/overview":
             return 200, self._overview(now_ms)
-        turn, recorded_path = self._asked(path)
+        turn, recorded_path = self._find_turn(path)
         if turn is None:
             return _error(404, f"Job {path.split('/')[2]} not found")
         at_ms = self._recorded_ms(turn, now_ms)
@@ -91,18 +89,18 @@ class Player:
         jobs: list[bytes] = []
         for turn in (*self._past, *self.turns):
             answer = self.tape.answer("/jobs/overview", self._recorded_ms(turn, now_ms))
-            answered = answer[1].get("jobs", []) if answer else []
-            jobs += [turn.shift.text(_encode(job)) for job in answered]
+            listed_jobs = answer[1].get("jobs", []) if answer else []
+            jobs += [turn.shift.text(_encode(job)) for job in listed_jobs]
         return b'{"jobs":[' + b",".join(jobs) + b"]}"
 
-    def _asked(self, path: str) -> tuple[Turn | None, str]:
+    def _find_turn(self, path: str) -> tuple[Turn | None, str]:
         match = _JOB_PATH.match(path)
         if not match:
             return self.turns[-1], path
         for turn in (*self.turns, *self._past):
-            for recorded, own in turn.ids.items():
-                if own == match[1]:
-                    return turn, path.replace(own, recorded)
+            for recorded, played_id in turn.ids.items():
+                if played_id == match[1]:
+                    return turn, path.replace(played_id, recorded)
         return None, path
 
     def _recorded_ms(self, turn: Turn, now_ms: int) -> int:
@@ -140,31 +138,30 @@ class Player:
         self._note("turns.json", self.turns)
 
     def _note(self, name: str, turns: list[Turn]) -> None:
-        noted = self._folder / f"{name}.new"
-        noted.write_text(json.dumps([turn.began_ms for turn in turns]))
-        noted.replace(self._folder / name)
+        draft = self._folder / f"{name}.new"
+        draft.write_text(json.dumps([turn.began_ms for turn in turns]))
+        draft.replace(self._folder / name)
 
     def _noted_ms(self, name: str) -> list[int]:
         try:
-            noted = json.loads((self._folder / name).read_text())
+            turns = json.loads((self._folder / name).read_text())
         except (OSError, ValueError):
             return []
-        return [began_ms for began_ms in listed(noted) if isinstance(began_ms, int)]
+        return [began_ms for began_ms in as_list(turns) if isinstance(began_ms, int)]
 
     def _roll(self, name: str) -> None:
-        """As log4j does: the file that is written has no number."""
         for number in range(TURNS_KEPT - 1, 0, -1):
             older = self._logs / (f"{name}.{number - 1}" if number > 1 else name)
             if older.exists():
                 older.replace(self._logs / f"{name}.{number}")
 
     def _write_checkpoints(self, now_ms: int) -> None:
-        *before, turn = self.turns
+        *earlier_turns, turn = self.turns
         if now_ms - turn.began_ms > LINGER_MS:
-            for ended in before:
-                if ended.began_ms not in self._swept:
-                    self._tree.remove(ended.ids)
-                    self._swept.add(ended.began_ms)
+            for earlier in earlier_turns:
+                if earlier.began_ms not in self._removed:
+                    self._tree.remove(earlier.ids)
+                    self._removed.add(earlier.began_ms)
         self._tree.show(now_ms - turn.shift.by_ms, turn.shift.by_ms, turn.ids)
 
     def _write(self, now_ms: int) -> None:

@@ -13,7 +13,6 @@ from ingest.replay.shipped import AUDITED, LOOKED, REMOVED
 
 TICK_S = 1.0
 AWAKE_FOR_S = 900
-"""After the last visit. Then running jobs end, and none is submitted until the next visit."""
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +21,7 @@ async def serve(
     players: dict[str, Player], ports: Sequence[int], folder: Path, stop: asyncio.Event
 ) -> None:
     application = web.Application()
-    application.router.add_get("/{cluster}/{path:.*}", answering(players))
+    application.router.add_get("/{cluster}/{path:.*}", make_handler(players))
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
@@ -41,7 +40,7 @@ async def serve(
         await runner.cleanup()
 
 
-def answering(
+def make_handler(
     players: Mapping[str, Player],
 ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def answer(request: web.Request) -> web.StreamResponse:

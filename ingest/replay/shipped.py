@@ -1,4 +1,4 @@
-"""Which recordings are played as which clusters."""
+"""The recordings that ship with Weir, and the clusters as which they are played."""
 
 import json
 from dataclasses import dataclass
@@ -7,22 +7,21 @@ from pathlib import Path
 RECORDED_ON = "2026-11-21"
 PREFIX = "demo-"
 LOOKED, REMOVED, AUDITED = "looked", "removed", "audited"
-"""Files beside the clusters' folders: the last visit (by its time); the demo is removed; current
-checkpoints are written, too.
+"""Files beside the clusters' folders. ``looked``: its time is that of the last visit. ``removed``:
+the demo is to be removed. ``audited``: checkpoints of current jobs are to be written.
 """
 CHECKPOINTS, PAST = "checkpoints", "past.json"
-"""In a cluster's folder."""
 
 PAST_MS = 96 * 3600 * 1000
-"""Files of that turn are older than the audits' age guard of three days."""
+"""So that files of the past turn are older than the audits' age guard of three days."""
 
 NOW_AND_THEN_S = 1800
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """``recording``: its folder; ``jobs``: recorded names → names shown; ``rest_s`` between two
-    turns. ``has_past``: it was played once days ago, too, for what its jobs left in storage.
+    """``recording``: folder. ``jobs``: recorded name → name to show. ``rest_s``: time between
+    turns. ``has_past``: there was a turn days ago, whose files are still in storage.
     """
 
     recording: str
@@ -37,7 +36,6 @@ class Shipped:
 
     @property
     def written_to(self) -> str:
-        """As its ``_metadata`` name the directory."""
         return "file:/opt/l/lab/run/" + self.recording.replace("/", "-")
 
 

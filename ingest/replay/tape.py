@@ -12,7 +12,7 @@ from typing import Any
 from ingest.errors import Refused
 
 AROUND_MS = 24 * 3600 * 1000
-"""A number within this distance of the recording is an instant."""
+"""A number of 13 digits that is so close to the recording is an instant."""
 
 _MILLIS = rb"(?<![\w.])\d{13}(?!\w|\.\d)"
 _LINE_TIME = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}")
@@ -21,7 +21,7 @@ _LINE_FORMAT = "%Y-%m-%d %H:%M:%S,%f"
 
 @dataclass(frozen=True)
 class Shift:
-    """``by_ms`` may be negative; ``names``: what is replaced by what."""
+    """Moves recorded times by ``by_ms``, which may be negative, and replaces ``names``."""
 
     by_ms: int
     recorded_ms: int
@@ -36,7 +36,6 @@ class Shift:
         return self._pattern.sub(self._replace, recorded)
 
     def line(self, recorded: bytes) -> bytes:
-        """One without a time of its own, as of a stack trace, keeps its beginning."""
         at_ms = line_ms(recorded)
         if at_ms is None:
             return self.text(recorded)
@@ -55,7 +54,6 @@ class Shift:
 
 
 def line_ms(line: bytes) -> int | None:
-    """Epoch ms of the time, in UTC, that a log line begins with."""
     match = _LINE_TIME.match(line)
     if not match:
         return None
@@ -76,9 +74,9 @@ def _line_time(at_ms: int) -> bytes:
 
 
 LEAD_MS = 5_000
-"""Log lines this long before the first answer belong to the job: it was being submitted."""
+"""Log lines so short before the first answer belong to the job, which was being submitted."""
 
-_FIRST_ASKED = "/overview"
+_FIRST_REQUEST = "/overview"
 _JOBS = "/jobs/overview"
 
 
@@ -97,19 +95,19 @@ class _Answers:
 
 
 class Tape:
-    """Raises ``Refused`` if no ``rest.jsonl`` lists a job. ``jobs``: names by id."""
+    """A recording. Raises ``Refused`` without a ``rest.jsonl`` with a job. ``jobs``: id → name."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._file = folder / "rest.jsonl"
         self._paths: dict[str, _Answers] = {}
         self._metrics: dict[str, dict[str, _Answers]] = {}
-        self._whole: list[int] = []
+        self._poll_ends_ms: list[int] = []
         self.jobs: dict[str, str] = {}
         listed_ms = self._read_index()
         if listed_ms is None:
             raise Refused(f"{folder} cannot be played: no rest.jsonl in it lists a job.")
-        self.began_ms, self.ended_ms = listed_ms, self._whole[-1]
+        self.began_ms, self.ended_ms = listed_ms, self._poll_ends_ms[-1]
         self.logs = tuple(sorted((folder / "logs").glob("*.log")))
 
     @property
@@ -117,49 +115,47 @@ class Tape:
         return self.ended_ms - self.began_ms
 
     def answer(self, path: str, at_ms: int) -> tuple[int, Any] | None:
-        """Of whole polls: what a list names can be asked for."""
+        """Answers of complete polls only, so that each listed job has an answer."""
         answers = self._paths.get(path)
-        offset = answers.until(self._whole_until(at_ms)) if answers else None
+        offset = answers.until(self._last_poll_end(at_ms)) if answers else None
         if offset is None:
             return None
         entry = self._entry(offset)
         return entry["status"], entry["body"]
 
     def metrics(self, owner: str, ids: list[str], at_ms: int) -> list[dict[str, Any]] | None:
-        """``owner``: a path up to ``/metrics``; what was not recorded is left out."""
-        known = self._metrics.get(owner)
-        if known is None:
+        """``owner``: the path before ``/metrics``. Metrics that were not recorded are left out."""
+        by_name = self._metrics.get(owner)
+        if by_name is None:
             return None
-        until = self._whole_until(at_ms)
-        answers = {name: known[name].until(until) for name in ids if name in known}
+        until = self._last_poll_end(at_ms)
+        answers = {name: by_name[name].until(until) for name in ids if name in by_name}
         entries = {
             offset: _values(self._entry(offset))
             for offset in set(answers.values())
             if offset is not None
         }
         return [
-            {"id": name, "value": entries[offset][own]}
+            {"id": name, "value": entries[offset][name_in_entry]}
             for name, offset in answers.items()
             if offset is not None
-            and (own := name if name in entries[offset] else name.partition(".")[2])
+            and (name_in_entry := name if name in entries[offset] else name.partition(".")[2])
             in entries[offset]
         ]
 
     def lines(self, log: Path, from_ms: int) -> Iterator[tuple[int, bytes]]:
-        """Lines that begin at or after then, with their times; those without one have that of the
-        line before.
-        """
+        """Times and lines from ``from_ms`` on. A line without time has that of the line before."""
         at_ms: int | None = None
         with log.open("rb") as file:
             for line in file:
-                own_ms = line_ms(line)
-                at_ms = at_ms if own_ms is None else own_ms
+                line_time_ms = line_ms(line)
+                at_ms = at_ms if line_time_ms is None else line_time_ms
                 if at_ms is not None and from_ms <= at_ms <= self.ended_ms + 1_000:
                     yield at_ms, line
 
-    def _whole_until(self, at_ms: int) -> int:
-        index = bisect_right(self._whole, at_ms)
-        return self._whole[index - 1] if index else 0
+    def _last_poll_end(self, at_ms: int) -> int:
+        index = bisect_right(self._poll_ends_ms, at_ms)
+        return self._poll_ends_ms[index - 1] if index else 0
 
     def _entry(self, offset: int) -> dict[str, Any]:
         with self._file.open("rb") as file:
@@ -179,8 +175,8 @@ class Tape:
                 entry = json.loads(line)
                 at_ms, path = round(entry["ts"] * 1000), entry["path"]
                 if entry.get("method", "GET") == "GET" and entry["status"]:
-                    if path == _FIRST_ASKED and last_ms is not None:
-                        self._whole.append(last_ms)
+                    if path == _FIRST_REQUEST and last_ms is not None:
+                        self._poll_ends_ms.append(last_ms)
                     if path == _JOBS and entry["body"].get("jobs"):
                         listed_ms = listed_ms or at_ms
                         self.jobs |= {job["jid"]: job["name"] for job in entry["body"]["jobs"]}
@@ -188,7 +184,7 @@ class Tape:
                     last_ms = at_ms
                 offset += len(line)
         if last_ms is not None:
-            self._whole.append(last_ms)
+            self._poll_ends_ms.append(last_ms)
         return listed_ms
 
     def _file_answer(self, path: str, at_ms: int, offset: int, body: Any) -> None:

@@ -13,26 +13,21 @@ from ingest.storage.tree import Stat
 
 MOST_KEYS = 1_000
 KEYS_A_DELETION = 250
-"""Of one DeleteObjects: a store deletes them one after the other, so four requests side by side are
-done sooner than one of 1,000.
+"""In one DeleteObjects request. A store deletes the keys of a request one after the other, so four
+concurrent requests end sooner than one of 1,000 keys.
 """
-AT_ONCE = 16
+CONCURRENT_REQUESTS = 16
 BUSY = ("SlowDown", "InternalError", "ServiceUnavailable")
 WAITS_S = (1, 2, 4)
 _PAGES_IN_A_ROW = 4
-"""So many pages hold all keys of a request that lie close together; the rest is looked at side by
-side.
-"""
+"""Keys close together are all in so few pages. Further keys are read concurrently."""
 
-Wanted = TypeVar("Wanted", bound=Hashable)
+Item = TypeVar("Item", bound=Hashable)
 Object = tuple[str, str | None]
-"""A key and a version of it; ``None``: whatever is current."""
 Query = Mapping[str, str]
 
 
 class Version(NamedTuple):
-    """``stat`` is ``None`` for a delete marker."""
-
     id: str
     is_latest: bool
     stat: Stat | None
@@ -40,24 +35,21 @@ class Version(NamedTuple):
 
 
 class Page(NamedTuple):
-    """``entries``: each with its key. ``end``: nothing is missing up to this key; ``None`` if
-    nothing follows, else ``onward`` asks for what does.
+    """``entries``: (key, entry). ``end``: entries are complete up to this key; ``None`` on the last
+    page. ``next_query``: query for the next page.
     """
 
     entries: Sequence[tuple[str, Any]]
     end: str | None = None
-    onward: Query | None = None
+    next_query: Query | None = None
 
 
 class Bucket:
-    """``filesystem`` is fsspec's of S3."""
-
     def __init__(self, filesystem: Any, name: str) -> None:
         self._filesystem, self.name = filesystem, name
 
     @classmethod
     def of(cls, uri: str) -> "Bucket | None":
-        """``None`` if the path is in no S3-compatible store."""
         if not uri.startswith(("s3://", "s3a://")):
             return None
         with as_os_error():
@@ -69,36 +61,35 @@ class Bucket:
         return key
 
     def stats(self, keys: Sequence[str]) -> dict[str, Stat]:
-        wanted = set(keys)
-        return {key: stat for key, stat in self._look(keys, self._stats_page) if key in wanted}
+        requested = set(keys)
+        return {key: stat for key, stat in self._list(keys, self._stats_page) if key in requested}
 
     def versions(self, keys: Sequence[str]) -> dict[str, list[Version]]:
-        """Key → its versions, unordered; keys without any are missing."""
-        wanted = set(keys)
-        found: dict[str, dict[str, Version]] = {key: {} for key in wanted}
-        for key, version in self._look(keys, self._versions_page):
-            if key in wanted:
-                found[key][version.id] = version
-        # A page that began within a key lacks its latest version: list that key alone.
-        unclear = [
+        requested = set(keys)
+        by_key: dict[str, dict[str, Version]] = {key: {} for key in requested}
+        for key, version in self._list(keys, self._versions_page):
+            if key in requested:
+                by_key[key][version.id] = version
+        # A page that began within the versions of a key lacks the latest one.
+        incomplete = [
             key
-            for key, versions in found.items()
+            for key, versions in by_key.items()
             if not any(version.is_latest for version in versions.values())
         ]
-        alone = self.side_by_side(unclear, lambda key: self._versions_page(key, {}))
-        for key, page in alone.items():
+        pages = self.side_by_side(incomplete, lambda key: self._versions_page(key, {}))
+        for key, page in pages.items():
             if isinstance(page, OSError):
                 raise page
-            found[key] = {version.id: version for name, version in page.entries if name == key}
-        return {key: list(versions.values()) for key, versions in found.items() if versions}
+            by_key[key] = {version.id: version for name, version in page.entries if name == key}
+        return {key: list(versions.values()) for key, versions in by_key.items() if versions}
 
     def delete(self, objects: Sequence[Object]) -> dict[Object, OSError]:
-        """Errors by object. Where the bucket keeps versions, a key without one gets a delete
-        marker.
+        """Errors by object. An object without version gets a delete marker if the bucket keeps
+        versions.
         """
-        done = self.side_by_side(_in_pieces(tuple(objects), KEYS_A_DELETION), self._delete)
+        answers = self.side_by_side(_split(tuple(objects), KEYS_A_DELETION), self._delete)
         errors: dict[Object, OSError] = {}
-        for batch, answer in done.items():
+        for batch, answer in answers.items():
             if isinstance(answer, OSError):
                 answer = self._delete_singly(batch, answer)
             errors.update(answer)
@@ -116,7 +107,7 @@ class Bucket:
         self._call("put_object_tagging", Key=key, Tagging={"TagSet": tag_set})
 
     def has_tags(self, key: str) -> bool:
-        """By the answer for a missing key."""
+        """Whether the store has tags: then a request for a missing key says that it is missing."""
         try:
             self.tags(key)
         except FileNotFoundError:
@@ -126,11 +117,10 @@ class Bucket:
         return True
 
     def versioning(self) -> str:
-        """``Enabled``, ``Suspended``, or nothing if it never was."""
         return str(self._call("get_bucket_versioning").get("Status", ""))
 
     def keeps_versions(self, span: timedelta) -> bool:
-        """Whether deleted objects stay as versions for ``span``, and can then be deleted for good."""
+        """Whether deleted objects stay as versions for ``span`` and can then be deleted."""
         status = self._call("get_bucket_versioning")
         if status.get("Status") != "Enabled" or status.get("MFADelete") == "Enabled":
             return False
@@ -143,13 +133,11 @@ class Bucket:
             for rule in rules
             if rule.get("Status") == "Enabled"
         ]
-        return not any(most is not None and timedelta(days=most) < span for most in days)
+        return not any(limit is not None and timedelta(days=limit) < span for limit in days)
 
     @staticmethod
-    def side_by_side(
-        keys: Sequence[Wanted], act: Callable[[Wanted], Any]
-    ) -> dict[Wanted, Any | OSError]:
-        def tried(key: Wanted) -> Any:
+    def side_by_side(keys: Sequence[Item], act: Callable[[Item], Any]) -> dict[Item, Any | OSError]:
+        def attempt(key: Item) -> Any:
             try:
                 return act(key)
             except OSError as error:
@@ -157,8 +145,8 @@ class Bucket:
 
         if not keys:
             return {}
-        with ThreadPoolExecutor(min(AT_ONCE, len(keys))) as pool:
-            return dict(zip(keys, pool.map(tried, keys), strict=True))
+        with ThreadPoolExecutor(min(CONCURRENT_REQUESTS, len(keys))) as pool:
+            return dict(zip(keys, pool.map(attempt, keys), strict=True))
 
     def _call(self, operation: str, **query: Any) -> Any:
         with as_os_error():
@@ -217,59 +205,58 @@ class Bucket:
         answer = self._call("list_object_versions", Prefix=prefix, MaxKeys=MOST_KEYS, **query)
         entries = [
             (row["Key"], Version(row["VersionId"], row["IsLatest"], stat, cut(modified_at(row))))
-            for name, of in (("Versions", _stat), ("DeleteMarkers", lambda row: None))
+            for name, read in (("Versions", _stat), ("DeleteMarkers", lambda row: None))
             for row in answer.get(name, ())
-            for stat in [of(row)]
+            for stat in [read(row)]
         ]
         if not answer.get("IsTruncated") or not entries:
             return Page(entries)
         # The versions of the last key may continue on the next page.
         last = max(key for key, _ in entries)
         end = max((key for key, _ in entries if key != last), default="")
-        onward = {name: answer[f"Next{name}"] for name in ("KeyMarker", "VersionIdMarker")}
-        return Page(entries, end, onward)
+        markers = {name: answer[f"Next{name}"] for name in ("KeyMarker", "VersionIdMarker")}
+        return Page(entries, end, markers)
 
-    def _look(
+    def _list(
         self, keys: Sequence[str], page: Callable[[str, Query], Page]
     ) -> list[tuple[str, Any]]:
         ordered = sorted(set(keys))
         if not ordered:
             return []
         prefix = _common_prefix(ordered[0], ordered[-1])
-        found, at = _walk(ordered, prefix, page, _PAGES_IN_A_ROW)
-        left = ordered[at:]
-        if left:
-            slices = _in_pieces(left, -(-len(left) // AT_ONCE))
+        entries, at = _walk(ordered, prefix, page, _PAGES_IN_A_ROW)
+        unread = ordered[at:]
+        if unread:
+            slices = _split(unread, -(-len(unread) // CONCURRENT_REQUESTS))
             with ThreadPoolExecutor(len(slices)) as pool:
                 for more, _ in pool.map(lambda part: _walk(part, prefix, page), slices):
-                    found += more
-        return found
+                    entries += more
+        return entries
 
 
-def _in_pieces(items: Any, size: int) -> list[Any]:
+def _split(items: Any, size: int) -> list[Any]:
     return [items[first : first + size] for first in range(0, len(items), size)]
 
 
 def _walk(
-    keys: Sequence[str], prefix: str, page: Callable[[str, Query], Page], most: int | None = None
+    keys: Sequence[str], prefix: str, page: Callable[[str, Query], Page], limit: int | None = None
 ) -> tuple[list[tuple[str, Any]], int]:
-    """The content of at most ``most`` pages, and how many of the keys they covered."""
-    found: list[tuple[str, Any]] = []
-    at, pages, query = 0, 0, _just_before(keys[0])
-    while at < len(keys) and (most is None or pages < most):
-        shown = page(prefix, query)
+    entries: list[tuple[str, Any]] = []
+    at, pages, query = 0, 0, _query_from(keys[0])
+    while at < len(keys) and (limit is None or pages < limit):
+        result = page(prefix, query)
         pages += 1
-        found += shown.entries
-        if shown.end is None or shown.onward is None:
-            return found, len(keys)
-        reached = bisect_right(keys, shown.end, at)
-        following = (
-            shown.onward if reached == at else _just_before(keys[min(reached, len(keys) - 1)])
+        entries += result.entries
+        if result.end is None or result.next_query is None:
+            return entries, len(keys)
+        reached = bisect_right(keys, result.end, at)
+        next_query = (
+            result.next_query if reached == at else _query_from(keys[min(reached, len(keys) - 1)])
         )
-        if reached == at and following == query:
+        if reached == at and next_query == query:
             raise OSError(f"the pages below {prefix} never end")
-        at, query = reached, following
-    return found, at
+        at, query = reached, next_query
+    return entries, at
 
 
 def _common_prefix(first: str, last: str) -> str:
@@ -277,7 +264,7 @@ def _common_prefix(first: str, last: str) -> str:
     return first[: next((at for at, (char, other) in pairs if char != other), len(first))]
 
 
-def _just_before(key: str) -> Query:
+def _query_from(key: str) -> Query:
     last = f"{chr(ord(key[-1]) - 1)}~" if "!" < key[-1] <= "~" else ""
     return {"StartAfter": key[:-1] + last}
 

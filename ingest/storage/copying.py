@@ -1,6 +1,7 @@
-"""Verified copies: written under another name, read back, compared, and only then put in place.
+"""Verified copies: written under another name, read back, compared, and only then renamed.
 
-File systems are fsspec's, or :class:`LocalFiles`. ``size``: only the first bytes of a file.
+File systems are those of fsspec, or :class:`LocalFiles`. With ``size``, only so many first bytes
+are copied.
 """
 
 import hashlib
@@ -15,60 +16,67 @@ from ingest.storage.local_files import LocalFiles
 _CHUNK_BYTES = 1 << 20
 
 
-def to_local(here: Any, name: str, there: LocalFiles, target: str, size: int | None = None) -> str:
-    """Returns the SHA-256. A whole file keeps its times and mode if known; first bytes are dated
-    now, with the permissions of the directory. Raises ``FileExistsError`` if ``target`` is there,
-    ``OSError`` if the file is shorter or the copy differs.
+def to_local(
+    source_fs: Any, name: str, target_fs: LocalFiles, target: str, size: int | None = None
+) -> str:
+    """Returns the SHA-256. A copy of a whole local file gets its times and mode; a copy of first
+    bytes gets the mode and owner of the directory. Raises ``FileExistsError`` if ``target`` exists,
+    ``OSError`` if the file is shorter than ``size`` or the copy differs.
     """
     part = _part_of(target)
     try:
-        with there.create(part) as out:
-            digest = digest_of(here, name, size, out)
+        with target_fs.create(part) as out:
+            digest = digest_of(source_fs, name, size, out)
             out.flush()
             os.fsync(out.fileno())
-        _compare(digest, digest_of(there, part), name)
+        _compare(digest, digest_of(target_fs, part), name)
         if size is not None:
-            with there.at(target) as (within, _):
-                around = os.fstat(within)
-            there.dress(part, around, 0o666)
-        elif isinstance(here, LocalFiles):
-            there.dress(part, here.stat(name), times=True)
-        _put_in_place(there, part, target)
+            with target_fs.at(target) as (parent, _):
+                folder = os.fstat(parent)
+            target_fs.copy_attributes(part, folder, 0o666)
+        elif isinstance(source_fs, LocalFiles):
+            target_fs.copy_attributes(part, source_fs.stat(name), times=True)
+        _put_in_place(target_fs, part, target)
     finally:
         with suppress(OSError):
-            there.unlink(part)
+            target_fs.unlink(part)
     return digest
 
 
 def to_remote(
-    here: Any, name: str, there: Any, target: str, size: int | None = None, *, renames: bool
+    source_fs: Any,
+    name: str,
+    target_fs: Any,
+    target: str,
+    size: int | None = None,
+    *,
+    renames: bool,
 ) -> str:
-    """Like :func:`to_local`. ``renames``: a move is one step at the target."""
-    if there.exists(target):
+    if target_fs.exists(target):
         raise FileExistsError(target)
     part = _part_of(target) if renames else target
     try:
-        with there.open(part, "wb") as out:
-            digest = digest_of(here, name, size, out)
-        there.invalidate_cache(there._parent(part))
-        _compare(digest, digest_of(there, part), name)
+        with target_fs.open(part, "wb") as out:
+            digest = digest_of(source_fs, name, size, out)
+        target_fs.invalidate_cache(target_fs._parent(part))
+        _compare(digest, digest_of(target_fs, part), name)
         if renames:
-            there.mv(part, target)
+            target_fs.mv(part, target)
     except BaseException:
         with suppress(OSError):
-            there.rm_file(part)
+            target_fs.rm_file(part)
         raise
     return digest
 
 
-def within(filesystem: Any, name: str, target: str) -> None:
+def inside(filesystem: Any, name: str, target: str) -> None:
     filesystem.cp_file(name, target)
     filesystem.invalidate_cache(filesystem._parent(target))
-    made, wanted = filesystem.info(target).get("size"), filesystem.info(name).get("size")
-    if made != wanted:
+    copied, size = filesystem.info(target).get("size"), filesystem.info(name).get("size")
+    if copied != size:
         with suppress(OSError):
             filesystem.rm_file(target)
-        raise OSError(f"the copy has {made} bytes instead of {wanted}")
+        raise OSError(f"the copy has {copied} bytes instead of {size}")
 
 
 def _part_of(target: str) -> str:
@@ -76,23 +84,25 @@ def _part_of(target: str) -> str:
     return f"{folder}/.{name}.{uuid.uuid4().hex}.part"
 
 
-def _put_in_place(there: LocalFiles, part: str, target: str) -> None:
+def _put_in_place(target_fs: LocalFiles, part: str, target: str) -> None:
     try:
-        there.link(part, there, target)
+        target_fs.link(part, target_fs, target)
     except FileExistsError:
         raise
     except OSError:
-        # Without links, no step is both atomic and refuses to overwrite.
+        # Without links, no operation is atomic and refuses to overwrite.
         with suppress(FileNotFoundError):
-            there.stat(target)
+            target_fs.stat(target)
             raise FileExistsError(f"{target} exists") from None
-        there.rename(part, target)
+        target_fs.rename(part, target)
 
 
 def digest_of(
     filesystem: Any, name: str, size: int | None = None, copy: BinaryIO | None = None
 ) -> str:
-    """SHA-256, also written to ``copy``. Raises ``OSError`` if the file is shorter than ``size``."""
+    """SHA-256 of the bytes, which are also written to ``copy``. Raises ``OSError`` if the file is
+    shorter than ``size``.
+    """
     digest, left = hashlib.sha256(), size
     with filesystem.open(name, "rb") as source:
         while chunk := source.read(_CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)):
@@ -106,6 +116,6 @@ def digest_of(
     return digest.hexdigest()
 
 
-def _compare(wanted: str, made: str, name: str) -> None:
-    if made != wanted:
+def _compare(expected: str, digest: str, name: str) -> None:
+    if digest != expected:
         raise OSError(f"the copy of {name} has other bytes than the original")

@@ -14,7 +14,6 @@ from ingest.storage.instants import cut, from_nanoseconds, modified_at
 from ingest.uris import canonical
 
 MOST_COPIES = 512
-"""``dfs.replication.max`` of HDFS."""
 KEYS_A_PAGE = 1000
 
 
@@ -22,11 +21,12 @@ class Kind(Enum):
     FILE = "file"
     DIRECTORY = "directory"
     LINK = "link"
-    """A second name for something."""
 
 
 class Entry(NamedTuple):
-    """``name`` as the file system spells it. ``target``: of a link. ``replication``: of each block."""
+    """``name``: as the file system spells it. ``target``: where a link leads. ``replication``:
+    copies of each block.
+    """
 
     name: str
     kind: Kind
@@ -38,15 +38,17 @@ class Entry(NamedTuple):
 
 class Directories(Protocol):
     def entries(self, below: str) -> Iterator[Entry]:
-        """``below`` the root: "" or with a leading slash, as found before. Raises ``OSError``."""
+        """Entries of a directory. ``below``: its path relative to the root, "" or with a leading
+        slash. Raises ``OSError``.
+        """
 
     def identity(self, below: str) -> Hashable:
-        """The same for two names of one directory, if that can be determined. Raises ``OSError``."""
+        """Equal for two names of one directory, as far as can be known. Raises ``OSError``."""
 
 
 def directories(reading: str) -> Directories:
-    """Of a tree at a local path or an fsspec URI. Raises ``OSError``, ``ValueError`` or
-    ``ImportError`` if it is out of reach.
+    """Directories of the tree at a local path or an fsspec URI. Raises ``OSError``, ``ValueError``
+    or ``ImportError`` if the tree cannot be reached.
     """
     if refused := refusal_of_tree(reading):
         raise NotAllowed(refused)
@@ -54,25 +56,25 @@ def directories(reading: str) -> Directories:
         return Local(reading)
     with as_os_error():
         filesystem, path = fsspec.core.url_to_fs(reading, use_listings_cache=False)
-    # Not the file system's own spelling, which may lack the authority.
-    place = canonical(reading).rstrip("/")
+    # The file system's spelling may lack the authority.
+    uri = canonical(reading).rstrip("/")
     if hasattr(filesystem, "call_s3"):
-        return S3(filesystem, path, place)
-    return Listable(filesystem, path, place)
+        return S3(filesystem, path, uri)
+    return Listable(filesystem, path, uri)
 
 
 class Local:
-    """No link below the root is followed, whoever puts one there meanwhile."""
+    """Follows no link below the root, even if one appears meanwhile."""
 
     def __init__(self, path: str) -> None:
         self._path = path.rstrip("/")
 
     def entries(self, below: str) -> Iterator[Entry]:
-        place = f"{self._path}{below}"
-        with self._open(below) as here, os.scandir(here) as scanned:
-            for entry in scanned:
+        path = f"{self._path}{below}"
+        with self._open(below) as descriptor, os.scandir(descriptor) as entries:
+            for entry in entries:
                 if entry.is_symlink():
-                    target = os.path.realpath(f"{place}/{entry.name}")
+                    target = os.path.realpath(f"{path}/{entry.name}")
                     yield Entry(entry.name, Kind.LINK, target=target)
                 elif entry.is_dir(follow_symlinks=False):
                     yield Entry(entry.name, Kind.DIRECTORY)
@@ -86,38 +88,36 @@ class Local:
                     )
 
     def identity(self, below: str) -> Hashable:
-        with self._passing(below) as here:
-            status = os.fstat(here)
+        with self._traverse(below) as descriptor:
+            status = os.fstat(descriptor)
         return status.st_dev, status.st_ino
 
     @contextmanager
     def _open(self, below: str) -> Iterator[int]:
-        with self._passing(below) as passing:
-            here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=passing)
+        with self._traverse(below) as traversed:
+            descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=traversed)
         try:
-            yield here
+            yield descriptor
         finally:
-            os.close(here)
+            os.close(descriptor)
 
-    def _passing(self, below: str) -> AbstractContextManager[int]:
-        return beneath.folder(self._path or "/", beneath.steps("/", below or "/"))
+    def _traverse(self, below: str) -> AbstractContextManager[int]:
+        return beneath.open_folder(self._path or "/", beneath.names_below("/", below or "/"))
 
 
 class Listable:
-    """HDFS and others: a directory at a time (HDFS allows a million entries in one); WebHDFS by
-    page.
-    """
+    """Lists HDFS and others by directory, in which HDFS allows a million entries; WebHDFS by page."""
 
-    def __init__(self, filesystem: Any, path: str, place: str) -> None:
-        self._filesystem, self._place = filesystem, place
+    def __init__(self, filesystem: Any, path: str, uri: str) -> None:
+        self._filesystem, self._uri = filesystem, uri
         self._path = path.rstrip("/")
 
     def entries(self, below: str) -> Iterator[Entry]:
         path = f"{self._path}{below}" or "/"
         pages = getattr(self._filesystem, "pages", None)
         with as_os_error():
-            listed = self._filesystem.ls(path, detail=True) if pages is None else pages(path)
-        for info in listed:
+            infos = self._filesystem.ls(path, detail=True) if pages is None else pages(path)
+        for info in infos:
             name = str(info["name"]).rstrip("/").rpartition("/")[2]
             if info.get("type") == "directory":
                 yield Entry(name, Kind.DIRECTORY)
@@ -127,21 +127,19 @@ class Listable:
                 raise NotADirectoryError("it is a file")
             elif info.get("type") == "file":
                 copies = info.get("replication")  # of WebHDFS
-                known = copies if type(copies) is int and 0 < copies <= MOST_COPIES else None
+                replication = copies if type(copies) is int and 0 < copies <= MOST_COPIES else None
                 size, modified = int(info.get("size") or 0), cut(modified_at(info))
-                yield Entry(name, Kind.FILE, size, modified, replication=known)
+                yield Entry(name, Kind.FILE, size, modified, replication=replication)
 
     def identity(self, below: str) -> Hashable:
-        return self._place + below
+        return self._uri + below
 
 
 class S3(Listable):
-    """A thousand keys at a time: fsspec's own listing holds a whole directory, which may be
-    millions.
-    """
+    """Lists a thousand keys at a time: fsspec would hold a whole directory, with perhaps millions."""
 
     def entries(self, below: str) -> Iterator[Entry]:
-        # Keys are compared as text, so an empty name between two slashes is an ordinary directory.
+        # An empty name between two slashes is an ordinary directory, since keys are plain text.
         bucket, _, top = self._path.partition("/")
         prefix = f"{top}{below}/" if top else f"{below}/".removeprefix("/")
         query: dict[str, Any] = {
@@ -150,20 +148,20 @@ class S3(Listable):
             "Delimiter": "/",
             "MaxKeys": KEYS_A_PAGE,
         }
-        is_there = False
+        exists = False
         while True:
             with as_os_error():
                 page = self._filesystem.call_s3("list_objects_v2", **query)
             for common in page.get("CommonPrefixes", ()):
-                is_there = True
+                exists = True
                 yield Entry(common["Prefix"][len(prefix) : -1], Kind.DIRECTORY)
             for key in page.get("Contents", ()):
-                is_there = True
+                exists = True
                 if key["Key"] != prefix:
                     name, size = key["Key"][len(prefix) :], int(key["Size"])
                     yield Entry(name, Kind.FILE, size, cut(modified_at(key)))
             if not page.get("IsTruncated"):
                 break
             query["ContinuationToken"] = page["NextContinuationToken"]
-        if not is_there and not below:
+        if not exists and not below:
             raise FileNotFoundError("no object has this prefix")

@@ -5,19 +5,19 @@ from ingest import beneath
 
 
 def make(folder: Path) -> None:
-    """With missing parents. Each gets its parent's mode, without writing for everybody, and its
-    owner if permitted.
+    """Make a directory and its missing parents. Each gets the mode of its parent, except that not
+    everybody may write, and the owner if permitted.
     """
     if folder.is_dir():
         return
     make(folder.parent)
-    around = folder.parent.stat()
+    parent_stat = folder.parent.stat()
     try:
         folder.mkdir()
     except FileExistsError:
         return
-    made = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        beneath.like(made, around, beneath.AS_AROUND)
+        beneath.copy_mode(descriptor, parent_stat, beneath.PARENT_MODE_BITS)
     finally:
-        os.close(made)
+        os.close(descriptor)

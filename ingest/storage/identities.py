@@ -1,5 +1,5 @@
-"""Detects directories visited under two names: by inode in a local file system, elsewhere by where
-they are read.
+"""Detects directories that are visited by two names: by inode in a local file system, elsewhere by
+URI.
 """
 
 import threading
@@ -16,8 +16,6 @@ from ingest.uris import Spellings, are_nested, canonical, is_below
 
 
 class DirectoryName(NamedTuple):
-    """``directory`` is relative to the root, with its leading slash."""
-
     root: str
     directory: str
 
@@ -28,33 +26,31 @@ class DirectoryName(NamedTuple):
 
 @dataclass
 class VisitedDirectories:
-    """Of the listings of one audit. Thread-safe."""
-
-    _known: dict[Hashable, tuple[DirectoryName, Directories]] = field(default_factory=dict)
-    _twice: dict[DirectoryName, DirectoryName] = field(default_factory=dict)
+    _visited: dict[Hashable, tuple[DirectoryName, Directories]] = field(default_factory=dict)
+    _other_names: dict[DirectoryName, DirectoryName] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def visit(self, name: DirectoryName, listable: Directories) -> DirectoryName | None:
-        """The other name of this directory, unless its parent's was already reported."""
+        """The other name of this directory, unless its parent has another name, too."""
         identity = listable.identity(name.directory)
         with self._lock:
-            known = self._known.get(identity)
-            if known is None or known[0] == name or not _is_still(known, identity):
-                self._known[identity] = name, listable
+            visited = self._visited.get(identity)
+            if visited is None or visited[0] == name or not _still_has(visited, identity):
+                self._visited[identity] = name, listable
                 return None
-            self._twice[name] = known[0]
-            return None if self._is_in_reported(name) else known[0]
+            self._other_names[name] = visited[0]
+            return None if self._is_in_reported(name) else visited[0]
 
     def skips_of(self, root: str) -> list[Unlisted]:
         return [
             second_name(other, name)
-            for name, other in self._twice.items()
+            for name, other in self._other_names.items()
             if other.root == root != name.root and not self._is_in_reported(name)
         ]
 
     def _is_in_reported(self, name: DirectoryName) -> bool:
         parent = DirectoryName(name.root, name.directory.rpartition("/")[0])
-        return bool(name.directory) and parent in self._twice
+        return bool(name.directory) and parent in self._other_names
 
 
 def second_name(name: DirectoryName, other: DirectoryName) -> Unlisted:
@@ -70,8 +66,8 @@ def second_name(name: DirectoryName, other: DirectoryName) -> Unlisted:
     )
 
 
-def _is_still(known: tuple[DirectoryName, Directories], identity: Hashable) -> bool:
-    name, listable = known
+def _still_has(visited: tuple[DirectoryName, Directories], identity: Hashable) -> bool:
+    name, listable = visited
     try:
         return listable.identity(name.directory) == identity
     except OSError:
@@ -80,32 +76,32 @@ def _is_still(known: tuple[DirectoryName, Directories], identity: Hashable) -> b
 
 def same_directory(uri: str, other: str) -> bool:
     try:
-        return _holds(uri, other) or _holds(other, uri)
+        return _contains(uri, other) or _contains(other, uri)
     except (OSError, ValueError, ImportError):
         return False
 
 
-def overlap(place: str, other: str) -> bool:
-    if "://" in place or "://" in other:
-        return are_nested(canonical(place), canonical(other))
-    resolved = (canonical(str(Path(path).resolve())) for path in (place, other))
-    above = next(folder for folder in (Path(place), *Path(place).parents) if folder.exists())
-    if are_nested(*resolved) or (above == Path(place) and same_directory(place, other)):
+def overlap(path: str, other: str) -> bool:
+    if "://" in path or "://" in other:
+        return are_nested(canonical(path), canonical(other))
+    resolved = (canonical(str(Path(name).resolve())) for name in (path, other))
+    existing = next(folder for folder in (Path(path), *Path(path).parents) if folder.exists())
+    if are_nested(*resolved) or (existing == Path(path) and same_directory(path, other)):
         return True
     try:
-        return _holds(other, str(above))
+        return _contains(other, str(existing))
     except FileNotFoundError:
         return False
 
 
 def overlapping(root: Root, other: Root, spellings: Spellings) -> bool:
-    names, others = ({side.uri, canonical(side.reading, spellings)} for side in (root, other))
-    named = any(are_nested(name, place) for name in names for place in others)
-    return named or overlap(root.reading, other.reading)
+    names, other_names = ({side.uri, canonical(side.reading, spellings)} for side in (root, other))
+    are_names_nested = any(are_nested(name, path) for name in names for path in other_names)
+    return are_names_nested or overlap(root.reading, other.reading)
 
 
-def _holds(outer: str, inner: str) -> bool:
+def _contains(outer: str, inner: str) -> bool:
     if "://" in outer or "://" in inner:
         return is_below(canonical(inner), canonical(outer))
-    place = Path(inner).resolve(strict=True)
-    return any(Path(outer).samefile(above) for above in (place, *place.parents))
+    path = Path(inner).resolve(strict=True)
+    return any(Path(outer).samefile(folder) for folder in (path, *path.parents))

@@ -1,5 +1,3 @@
-"""When a file was modified; each kind of storage has its own name for it."""
-
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -7,7 +5,6 @@ from typing import Any
 from ingest.errors import Refused
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""How far another machine's clock may be ahead."""
 
 _NAMES = ("mtime", "LastModified", "last_modified", "modified", "modification_time")
 
@@ -16,8 +13,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def from_nanoseconds(nanoseconds: int) -> datetime | None:
-    """Since 1970, cut to milliseconds; ``None`` outside the years 1 to 9999, as a forged time may
-    be.
+    """From nanoseconds since 1970, cut to milliseconds. ``None`` outside the years 1 to 9999: times
+    may be forged.
     """
     try:
         return _EPOCH + timedelta(milliseconds=nanoseconds // 1_000_000)
@@ -26,12 +23,11 @@ def from_nanoseconds(nanoseconds: int) -> datetime | None:
 
 
 def cut(instant: datetime | None) -> datetime | None:
-    """To milliseconds, towards the past."""
     return instant and instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
 def refuse_future(instant: datetime, now: datetime, what: str) -> datetime:
-    """Files would look older than they are. Raises ``Refused``."""
+    """Raises ``Refused`` if a listing began in the future: its files would look older."""
     if instant > now + CLOCK_SKEW:
         raise Refused(
             f"{what} is {instant.isoformat()}, but now it is {now.isoformat(timespec='seconds')}: "
@@ -42,8 +38,8 @@ def refuse_future(instant: datetime, now: datetime, what: str) -> datetime:
 
 
 def modified_at(info: Mapping[str, Any]) -> datetime | None:
-    """Of fsspec's ``info`` or ``ls``, in UTC; ``None`` if the storage does not say or no calendar
-    has it.
+    """The time in fsspec's ``info`` or ``ls``, in UTC. ``None`` if there is none, or if Python
+    cannot represent it.
     """
     for name in _NAMES:
         value = info.get(name)

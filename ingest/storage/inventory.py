@@ -1,5 +1,5 @@
-"""Imports an inventory as a listing. A row that cannot be read stops the import: a shorter listing
-would show files as missing.
+"""Imports an inventory as a listing. A row that cannot be read stops the import, since files that
+are not listed would look missing.
 """
 
 import re
@@ -28,7 +28,7 @@ from ingest.storage.snapshots import SCHEMA, Listed, Part, Progress, Snapshot
 from ingest.uris import PLAIN, Spellings, canonical, canonical_column
 
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
-_OF_OSS = r"T(\d\d)-(\d\d)-(\d\d)Z$"
+_OSS_TIME = r"T(\d\d)-(\d\d)-(\d\d)Z$"
 _SECONDS = r"^-?\d{1,15}(\.\d{1,9})?$"
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 FARTHEST_ZONE = timedelta(hours=14)
@@ -48,103 +48,104 @@ def import_inventory(
     at: datetime | None = None,
 ) -> Listed:
     """Import the files below ``root`` from ``file`` (a file, a folder, a glob or a manifest) into
-    ``out_dir``, in the form of :func:`ingest.storage.listing.list_root`. ``as_of`` is when the
-    inventory was begun, else its manifest, name or file time says so; none of its rows may be
-    newer. Relative paths are below the root, ``/a`` is of the root's file system. Times are ISO
-    8601 (UTC where they do not say) or seconds or milliseconds since 1970. Of several versions the
-    latest counts. Raises ``Refused``.
+    ``out_dir``, in the form of :func:`ingest.storage.listing.list_root`. Raises ``Refused``.
+
+    ``as_of``: when the inventory began, by default as its manifest, name or file times say. No row
+    may be newer. Relative paths are below the root; ``/a`` is on the root's file system. Times are
+    ISO 8601 (UTC without a zone), or seconds or milliseconds since 1970. Only the latest version of
+    an object is a file.
     """
     inventory = find_inventory(file)
     inventory.refuse_other_root(root.uri)
     latest = inventory.latest if as_of is None else as_of + LONGEST_RUN + FARTHEST_ZONE
-    begun = as_of or inventory.begun
-    if begun is None:
+    begin = as_of or inventory.begun
+    if begin is None:
         raise Refused(
             message(
                 "Nothing says when the inventory {file:name} was begun; give --as-of.", file=file
             )
         )
     if as_of is None:
-        begun = refuse_future(begun, at or datetime.now(UTC), f"The time of the inventory {file}")
-        begun = begun.replace(microsecond=begun.microsecond // 1000 * 1000)
+        begin = refuse_future(begin, at or datetime.now(UTC), f"The time of the inventory {file}")
+        begin = begin.replace(microsecond=begin.microsecond // 1000 * 1000)
     snapshot = Snapshot(out_dir)
-    snapshot.begin({"root": root.uri, "inventory": redact(str(file)), "as_of": begun.isoformat()})
-    rows = _Rows(root, spellings, begun, latest, set() if inventory.is_gathered else None)
-    reading = file
+    snapshot.begin({"root": root.uri, "inventory": redact(str(file)), "as_of": begin.isoformat()})
+    rows = _Rows(root, spellings, begin, latest, set() if inventory.is_gathered else None)
+    name = file
     try:
         with as_os_error():
             for inventory_file in inventory.files:
-                reading = inventory_file.name
+                name = inventory_file.name
                 verify(inventory_file, inventory.name)
-                read = read_rows(
+                table = read_rows(
                     inventory_file.name,
                     inventory.columns,
                     delimiter=inventory.delimiter,
                     bucket=rows.bucket,
                 )
                 with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
-                    rows.add(inventory_file.name, read, part)
+                    rows.add(inventory_file.name, table, part)
             rows.refuse_if_short(inventory)
     except (OSError, EOFError, pa.ArrowException, ValueError, ImportError, zlib.error) as error:
         raise Refused(
             message(
                 "{file:name} of the inventory cannot be read ({error:text}): it is no CSV, Parquet "
                 "or ORC, or was cut off.",
-                file=reading,
+                file=name,
                 error=words_of(error),
             )
         ) from error
-    return snapshot.finish(root.uri, root.read_at, begun, rows.parts)
+    return snapshot.finish(root.uri, root.read_at, begin, rows.parts)
 
 
 class _Rows:
-    """Turns rows of an inventory into rows of a listing. ``seen``: a sample of hashes of paths, if
-    none may come twice.
+    """Turns rows of an inventory into rows of a listing. ``hashes``: a sample of hashes, to
+    find a path that comes twice; None if the files cannot repeat a path.
     """
 
     def __init__(
         self,
         root: Root,
         spellings: Spellings,
-        begun: datetime,
+        begin: datetime,
         latest: datetime | None,
-        seen: set[int] | None,
+        hashes: set[int] | None,
     ) -> None:
-        self.root, self.spellings, self.begun, self.latest = root, spellings, begun, latest
-        self.of_file_system = root.uri[: len(root.uri) - len(_path_of(root.uri))]
+        self.root, self.spellings, self.begun, self.latest = root, spellings, begin, latest
+        self.top = root.uri[: len(root.uri) - len(_path_of(root.uri))]
         self.scheme = root.uri.partition(":")[0]
-        self.bucket = self.of_file_system.partition("://")[2]
-        self.rows = self.usable = 0
-        self.elsewhere = ""
-        self.seen, self.one_in = seen, 1
+        self.bucket = self.top.partition("://")[2]
+        self.rows = self.files = 0
+        self.outlier = ""
+        self.hashes, self.divisor = hashes, 1
         self.kinds: set[str] = set()
         self.parts: list[Progress] = []
 
-    def add(self, file: str, read: InventoryRows, part: Part) -> None:
-        self.kinds.add(read.kind)
+    def add(self, file: str, table: InventoryRows, part: Part) -> None:
+        self.kinds.add(table.kind)
         if len(self.kinds) > 1:
             raise Refused(
                 message(
                     "{file:name} is {kind:name}, and other files are {kinds:names}: are they one "
                     "inventory twice? Name the files of one.",
                     file=file,
-                    kind=read.kind,
-                    kinds=sorted(self.kinds - {read.kind}),
+                    kind=table.kind,
+                    kinds=sorted(self.kinds - {table.kind}),
                 )
             )
-        for numbers, batch in read.batches:
-            part.write(_Batch(self, file, read, numbers, batch).listed())
+        for numbers, batch in table.batches:
+            part.write(_Batch(self, file, table, numbers, batch).listed())
         self.parts.append(part.progress)
 
     def refuse_repeated(self, written: pa.Array) -> None:
-        """Of several files without a manifest, such as all that S3 keeps below ``data/``."""
-        if self.seen is None:
+        """For several files without a manifest, such as all below ``data/`` of S3 Inventory."""
+        if self.hashes is None:
             return
         for name in written.to_pylist():
-            known = hash(name)
-            if known % self.one_in:
+            hashed = hash(name)
+            if hashed % self.divisor:
                 continue
-            if known in self.seen:
+            if hashed in self.hashes:
                 raise Refused(
                     message(
                         "{path:name} stands twice in the files: are they of several inventories? "
@@ -152,10 +153,10 @@ class _Rows:
                         path=name,
                     )
                 )
-            self.seen.add(known)
-            if len(self.seen) > MOST_COMPARED:
-                self.one_in *= 2
-                self.seen = {other for other in self.seen if not other % self.one_in}
+            self.hashes.add(hashed)
+            if len(self.hashes) > MOST_COMPARED:
+                self.divisor *= 2
+                self.hashes = {other for other in self.hashes if not other % self.divisor}
 
     def refuse_if_short(self, inventory: Inventory) -> None:
         if inventory.rows not in (None, self.rows):
@@ -168,24 +169,29 @@ class _Rows:
                     expected=str(inventory.rows),
                 )
             )
-        if self.usable and not any(part.files for part in self.parts):
+        if self.files and not any(part.files for part in self.parts):
             raise Refused(
                 message(
                     "None of the {rows:count} files of {inventory:name} is below {root:name}; one "
                     "is {path:name}. Check the root, and that this is its inventory.",
-                    rows=self.usable,
+                    rows=self.files,
                     inventory=inventory.name,
                     root=self.root.uri,
-                    path=self.elsewhere,
+                    path=self.outlier,
                 )
             )
 
 
 class _Batch:
     def __init__(
-        self, rows: _Rows, file: str, read: InventoryRows, numbers: pa.Array, batch: pa.RecordBatch
+        self,
+        rows: _Rows,
+        file: str,
+        table: InventoryRows,
+        numbers: pa.Array,
+        batch: pa.RecordBatch,
     ) -> None:
-        self.rows, self.root, self.file, self.read = rows, rows.root, file, read
+        self.rows, self.root, self.file, self.read = rows, rows.root, file, table
         self.numbers, self.batch = numbers, batch
 
     def listed(self) -> pa.RecordBatch:
@@ -194,12 +200,16 @@ class _Batch:
         sizes = self._sizes()
         modified = self._modified()
         written, uris = self._uris()
-        self.rows.usable += len(uris)
-        mine = _is_below(uris, self.root.uri)
-        if not self.rows.elsewhere and (at := pc.index(mine, False).as_py()) >= 0:
-            self.rows.elsewhere = uris[at].as_py()
-        self._keep(mine)
-        written, uris, modified = written.filter(mine), uris.filter(mine), modified.filter(mine)
+        self.rows.files += len(uris)
+        in_root = _is_below(uris, self.root.uri)
+        if not self.rows.outlier and (at := pc.index(in_root, False).as_py()) >= 0:
+            self.rows.outlier = uris[at].as_py()
+        self._keep(in_root)
+        written, uris, modified = (
+            written.filter(in_root),
+            uris.filter(in_root),
+            modified.filter(in_root),
+        )
         self._refuse_newer(modified)
         self.rows.refuse_repeated(written)
         return pa.record_batch(
@@ -207,7 +217,7 @@ class _Batch:
                 pa.repeat(pa.scalar(self.root.uri), len(uris)),
                 uris,
                 self._readable(written, uris),
-                sizes.filter(mine),
+                sizes.filter(in_root),
                 modified,
                 self._replication(),
             ],
@@ -217,20 +227,20 @@ class _Batch:
     def _keep(self, mask: pa.Array) -> None:
         self.numbers, self.batch = self.numbers.filter(mask), self.batch.filter(mask)
 
-    def _where(self, at: int) -> tuple[str, Message]:
+    def _place(self, at: int) -> tuple[str, Message]:
         return self.file, self.read.place(self.numbers[at].as_py())
 
-    def _refuse_unless(self, usable: pa.Array, found: pa.Array, expected: Message) -> None:
-        at = pc.index(usable, False).as_py()
+    def _refuse_unless(self, is_valid: pa.Array, values: pa.Array, expected: Message) -> None:
+        at = pc.index(is_valid, False).as_py()
         if at >= 0:
-            raise unreadable(*self._where(at), expected, found[at].as_py())
+            raise unreadable(*self._place(at), expected, values[at].as_py())
 
     def _column(self, meaning: str) -> pa.Array | None:
         return self.batch.column(meaning) if meaning in self.batch.schema.names else None
 
     def _text(self, meaning: str) -> pa.Array | None:
         column = self._column(meaning)
-        return None if column is None else pc.fill_null(as_text(column, self._where), "")
+        return None if column is None else pc.fill_null(as_text(column, self._place), "")
 
     def _flag(self, meaning: str) -> pa.Array | None:
         column = self._column(meaning)
@@ -245,9 +255,9 @@ class _Batch:
         is_version = None if version is None else pc.invert(_is_in(version, "", "null"))
         current = pa.repeat(pa.scalar(True), len(self.batch))
         if latest is not None:
-            # Azure leaves it empty for older versions, and where a blob has no versions.
-            unsaid = current if is_version is None else pc.invert(is_version)
-            current = pc.if_else(pc.is_null(latest), unsaid, latest)
+            # Azure leaves IsCurrentVersion empty for older versions, and for blobs without versions.
+            default = current if is_version is None else pc.invert(is_version)
+            current = pc.if_else(pc.is_null(latest), default, latest)
         elif is_version is not None:
             self._refuse_unless(
                 pc.invert(is_version),
@@ -257,23 +267,23 @@ class _Batch:
         if (deleted := self._flag("is_deleted")) is not None:
             current = pc.and_not(current, pc.fill_null(deleted, False))
         for meaning in ("deleted_at", "snapshot"):
-            if (said := self._text(meaning)) is not None:
-                current = pc.and_(current, pc.equal(said, ""))
+            if (texts := self._text(meaning)) is not None:
+                current = pc.and_(current, pc.equal(texts, ""))
         return current
 
     def _is_directory(self) -> pa.Array:
-        """HDFS and Azure's Data Lake list directories, and object stores have placeholders."""
+        """HDFS and Azure's Data Lake list directories; object stores have placeholders."""
         path = self._text(self._path_column())
         size = self._text("bytes")
-        found = pc.and_(pc.ends_with(path, "/"), _is_in(size, "", "0"))
+        is_directory = pc.and_(pc.ends_with(path, "/"), _is_in(size, "", "0"))
         if (flag := self._flag("is_directory")) is not None:
-            found = pc.or_(found, pc.fill_null(flag, False))
+            is_directory = pc.or_(is_directory, pc.fill_null(flag, False))
         if (permission := self._text("permission")) is not None:
-            found = pc.or_(found, pc.starts_with(permission, "d"))
+            is_directory = pc.or_(is_directory, pc.starts_with(permission, "d"))
             if (copies := self._text("replication")) is not None:
                 unmarked = pc.equal(pc.utf8_length(permission), 9)
-                found = pc.or_(found, pc.and_(unmarked, pc.equal(copies, "0")))
-        return found
+                is_directory = pc.or_(is_directory, pc.and_(unmarked, pc.equal(copies, "0")))
+        return is_directory
 
     def _sizes(self) -> pa.Array:
         written = self._text("bytes")
@@ -288,13 +298,13 @@ class _Batch:
         if pa.types.is_timestamp(column.type):
             return column.cast(SCHEMA.field("modified").type, safe=False)
         written = self._text("modified")
-        found = instants(written)
+        modified = instants(written)
         self._refuse_unless(
-            pc.or_(pc.is_valid(found), pc.equal(written, "")),
+            pc.or_(pc.is_valid(modified), pc.equal(written, "")),
             written,
             message("an instant, such as 2026-10-01T04:00:00Z"),
         )
-        return found
+        return modified
 
     def _replication(self) -> pa.Array:
         written = self._text("replication")
@@ -306,7 +316,7 @@ class _Batch:
     def _refuse_newer(self, modified: pa.Array) -> None:
         newest = pc.max(modified).as_py()
         if self.rows.latest and newest is not None and newest > self.rows.latest:
-            file, place = self._where(pc.index(modified, pa.scalar(newest, modified.type)).as_py())
+            file, place = self._place(pc.index(modified, pa.scalar(newest, modified.type)).as_py())
             raise Refused(
                 message(
                     "{file:name}, {place:message}: the file was modified at {modified:name}, but "
@@ -326,28 +336,28 @@ class _Batch:
         names = self._text(self._path_column())
         if self.read.url_encoded:
             names = self._url_decoded(names)
-        # A quote that is never closed would join two rows.
-        whole = pc.invert(pc.match_substring_regex(names, r"[\r\n]|^$"))
-        self._refuse_unless(whole, names, message("a path"))
+        # A line break in a path means that a quote was not closed, so that two rows are joined.
+        is_path = pc.invert(pc.match_substring_regex(names, r"[\r\n]|^$"))
+        self._refuse_unless(is_path, names, message("a path"))
         written = self._absolute(names)
         uris = self._below_the_root(canonical_column(written, self.rows.spellings))
         self._refuse_unless(pc.is_valid(uris), names, message("a path"))
         return written, uris
 
     def _absolute(self, names: pa.Array) -> pa.Array:
-        top, bucket = self.rows.of_file_system, self._text("bucket")
+        top, bucket = self.rows.top, self._text("bucket")
         if bucket is not None:
             if (account := self._text("account")) is not None:
-                # COS addresses a bucket with the account.
-                whole = pc.binary_join_element_wise(bucket, account, "-")
-                bucket = pc.if_else(pc.equal(whole, self.rows.bucket), whole, bucket)
+                # The address of a bucket of COS contains the account.
+                full_name = pc.binary_join_element_wise(bucket, account, "-")
+                bucket = pc.if_else(pc.equal(full_name, self.rows.bucket), full_name, bucket)
             return pc.binary_join_element_wise(f"{self.rows.scheme}://", bucket, "/", names, "")
         column = self._path_column()
         if column != "path" and self.rows.bucket and self.rows.scheme not in _FILE_SYSTEMS:
             is_uri = pc.match_substring_regex(names, "^[A-Za-z][A-Za-z0-9+.-]*://")
             below = pc.binary_join_element_wise(top, names, "/")
             if self.rows.scheme in _AZURE and column == "name":
-                # Azure's names begin with the container.
+                # A name of Azure begins with the container.
                 account = self.rows.bucket.partition("@")[2]
                 parts = pc.extract_regex(names, "^(?P<container>[^/]*)/?(?P<name>(?s:.*))$")
                 at = f"@{account}/" if account else "/"
@@ -357,9 +367,11 @@ class _Batch:
                 )
             return pc.if_else(is_uri, names, below)
         has_scheme = pc.match_substring_regex(names, "^[A-Za-z][A-Za-z0-9+.-]*:/")
-        on_top = pc.binary_join_element_wise(top, names, "")
+        from_top = pc.binary_join_element_wise(top, names, "")
         below = pc.binary_join_element_wise(self.root.uri.rstrip("/"), names, "/")
-        return pc.if_else(has_scheme, names, pc.if_else(pc.starts_with(names, "/"), on_top, below))
+        return pc.if_else(
+            has_scheme, names, pc.if_else(pc.starts_with(names, "/"), from_top, below)
+        )
 
     def _url_decoded(self, names: pa.Array) -> pa.Array:
         encoded = pc.match_substring_regex(names, "[%+]")
@@ -373,7 +385,7 @@ class _Batch:
                     raise ValueError
                 decoded.append(unquote_plus(name, errors="strict"))
             except ValueError:
-                raise unreadable(*self._where(place), message("a URL-encoded key"), name) from None
+                raise unreadable(*self._place(place), message("a URL-encoded key"), name) from None
         return pc.replace_with_mask(names, encoded, pa.array(decoded, pa.string()))
 
     def _below_the_root(self, uris: pa.Array) -> pa.Array:
@@ -396,43 +408,45 @@ class _Batch:
 
 
 def instants(written: pa.Array) -> pa.Array:
-    """UTC milliseconds of ISO 8601 and of seconds or milliseconds since 1970; else null."""
-    of = SCHEMA.field("modified").type
+    type_ = SCHEMA.field("modified").type
     try:
-        return written.cast(of)
+        return written.cast(type_)
     except pa.ArrowInvalid:
         written = pc.ascii_trim_whitespace(written)
     seconds = pc.if_else(pc.match_substring_regex(written, _SECONDS), written, None)
     numbers = seconds.cast(pa.float64())
-    # A number beyond the year 5138 in seconds is 1973 in milliseconds.
+    # 1e11 is the year 5138 in seconds, 1973 in milliseconds.
     in_ms = pc.greater_equal(pc.abs(numbers), 1e11)
     numbers = pc.round(pc.if_else(in_ms, numbers, pc.multiply(numbers, 1000.0)))
     in_calendar = pc.and_(pc.greater_equal(numbers, _FIRST_MS), pc.less_equal(numbers, _LAST_MS))
-    since_1970 = pc.if_else(in_calendar, numbers, None).cast(pa.int64()).cast(of)
+    since_1970 = pc.if_else(in_calendar, numbers, None).cast(pa.int64()).cast(type_)
     written = pc.replace_substring_regex(written, r" ?(UTC|GMT)$", "Z")
-    written = pc.replace_substring_regex(written, _OF_OSS, r"T\1:\2:\3Z")
+    written = pc.replace_substring_regex(written, _OSS_TIME, r"T\1:\2:\3Z")
     iso = pc.if_else(pc.match_substring_regex(written, _ISO), written, None)
     iso = pc.replace_substring_regex(iso, r"(\.\d{3})\d+", r"\1")
     iso = pc.replace_substring_regex(iso, r"^(.{10})$", r"\1 00:00")
     has_zone = pc.match_substring_regex(iso, r"^.{16}.*(Z|[+-]\d\d(:?\d\d)?)$")
     iso = pc.if_else(has_zone, iso, pc.binary_join_element_wise(iso, "Z", ""))
-    return pc.coalesce(since_1970, _cast_or_null(iso, of))
+    return pc.coalesce(since_1970, _cast_or_null(iso, type_))
 
 
-def _cast_or_null(texts: pa.Array, of: pa.DataType) -> pa.Array:
+def _cast_or_null(texts: pa.Array, type_: pa.DataType) -> pa.Array:
     try:
-        return texts.cast(of)
+        return texts.cast(type_)
     except pa.ArrowInvalid:
         if len(texts) == 1:
-            return pa.nulls(1, of)
+            return pa.nulls(1, type_)
         half = len(texts) // 2
-        halves = [_cast_or_null(texts[:half], of), _cast_or_null(texts[half:], of)]
+        halves = [
+            _cast_or_null(texts[:half], type_),
+            _cast_or_null(texts[half:], type_),
+        ]
         return pa.concat_arrays(halves)
 
 
 def _whole_numbers(written: pa.Array) -> pa.Array:
-    plain = pc.match_substring_regex(written, "^[0-9]{1,18}$")
-    return pc.if_else(plain, written, None).cast(pa.int64())
+    is_number = pc.match_substring_regex(written, "^[0-9]{1,18}$")
+    return pc.if_else(is_number, written, None).cast(pa.int64())
 
 
 def _is_in(texts: pa.Array, *values: str) -> pa.Array:
@@ -444,7 +458,6 @@ def _is_below(uris: pa.Array, root: str) -> pa.Array:
 
 
 def _path_of(uri: str) -> str:
-    """``/b`` of ``s3://a/b`` and of ``file:/b``."""
     _, authority, rest = uri.partition("://")
     if not authority:
         return uri.removeprefix("file:")

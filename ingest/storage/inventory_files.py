@@ -1,7 +1,7 @@
-"""The files of an inventory: one file, those of a glob or a folder, or those that a manifest names
-(``manifest.json`` of S3 Inventory, ``<rule>-manifest.json`` of Azure's blob inventory,
-``<report>_manifest.json`` of Google's Storage Insights), which says when it was begun and by sizes
-and checksums whether all of it is there.
+"""Finds the files of an inventory: one file, the files of a glob or a folder, or those that a
+manifest names (``manifest.json`` of S3 Inventory, ``<rule>-manifest.json`` of Azure's blob
+inventory, ``<report>_manifest.json`` of Google's Storage Insights). A manifest also says when the
+inventory began, and the sizes and checksums of its files.
 """
 
 import hashlib
@@ -26,20 +26,20 @@ from ingest.storage.roots import local_path
 from ingest.uris import is_below
 
 LONGEST_RUN = timedelta(hours=24)
-"""From the beginning of an inventory to its last row, if nothing says it, as of S3. Google takes a
-snapshot, and Azure says when it was completed.
+"""From the beginning of an inventory to its last row, if the manifest does not say it, as in S3.
+Google takes a snapshot, and Azure says when the inventory was completed.
 """
 _MOST_MANIFEST_BYTES = 64 << 20
 _MOST_KEY_CHARS = 1024
 _BLOCK_BYTES = 4 << 20
-_NOT_PARTS = (".checksum", ".crc", ".md5")
+_CHECKSUM_SUFFIXES = (".checksum", ".crc", ".md5")
 _MD5 = re.compile("[0-9A-Fa-f]{32}")
 _DAY = re.compile("[0-9]{8}")
 _GLOB = re.compile(r"[*?[]")
 _BEGUN_IN_NAME = re.compile(
     r"(?<!\d)(\d{4})[-/](\d\d)[-/](\d\d)[T/](\d\d)[:-](\d\d)(?:[:-](\d\d))?Z?(?=[_/])"
 )
-"""In UTC: ``2026-10-01T04:00_0.csv`` of Google, ``2026/10/01/04-00-00/`` of Azure,
+"""A time in UTC: ``2026-10-01T04:00_0.csv`` of Google, ``2026/10/01/04-00-00/`` of Azure,
 ``2026-10-01T04-00Z/`` of S3.
 """
 
@@ -53,11 +53,11 @@ class InventoryFile:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """``begun``: later files may be missing. ``latest``: none of its rows can be newer.
-    ``is_gathered``: several files without a manifest, which may be of several inventories.
-    ``columns`` and ``delimiter``: of files without a header; ``rows``: of all files together.
-    ``prefixes`` and ``left_out``: containers and prefixes that its rule takes and leaves out.
-    ``is_dated``: its name or the times of its files say when it was begun, if nothing else does.
+    """``begun``: later files may be missing. ``latest``: no row can be newer. ``is_gathered``: the
+    files have no manifest and may be of several inventories. ``columns`` and ``delimiter`` are for
+    files without a header. ``rows``: number of rows of all files. ``prefixes`` and ``left_out``:
+    containers and prefixes that the inventory's rule includes and excludes. ``is_dated``: if
+    ``begun`` is unknown, the name or the times of the files show it.
     """
 
     name: str
@@ -73,15 +73,17 @@ class Inventory:
     is_dated: bool = True
 
     def refuse_other_root(self, uri: str) -> None:
-        """If its rule leaves out files below ``uri`` (canonical, of Azure)."""
+        """Raises ``Refused`` if the rule leaves out files below ``uri`` (canonical)."""
         scheme, _, rest = uri.partition("://")
         authority, _, path = rest.partition("/")
-        here = f"{authority.partition('@')[0]}/{path}" if scheme in ("abfs", "wasb") else rest
-        covered = not self.prefixes or any(here.startswith(prefix) for prefix in self.prefixes)
-        lacking = [
-            prefix for prefix in self.left_out if here.startswith(prefix) or is_below(prefix, here)
+        location = f"{authority.partition('@')[0]}/{path}" if scheme in ("abfs", "wasb") else rest
+        covered = not self.prefixes or any(location.startswith(prefix) for prefix in self.prefixes)
+        excluded = [
+            prefix
+            for prefix in self.left_out
+            if location.startswith(prefix) or is_below(prefix, location)
         ]
-        if lacking or not covered:
+        if excluded or not covered:
             raise Refused(
                 message(
                     "The rule of {file:name} leaves out files below {root:name} (prefixMatch, "
@@ -93,8 +95,8 @@ class Inventory:
 
 
 def find_inventory(name: str) -> Inventory:
-    """``name``: a path or an fsspec URI of a file, a manifest or a folder, or a glob. Raises
-    ``Refused`` if there is none, or several, or if it is not complete.
+    """``name``: path or fsspec URI of a file, a manifest or a folder, or a glob. Raises ``Refused``
+    unless there is exactly one, complete inventory.
     """
     try:
         with as_os_error():
@@ -117,7 +119,7 @@ def find_inventory(name: str) -> Inventory:
                 len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")
             ):
                 return _from_manifest(name, filesystem, (manifests or found)[0])
-            return _from_files(name, filesystem, found)
+            return _without_manifest(name, filesystem, found)
     except (OSError, ValueError, ImportError) as error:
         raise Refused(
             message(
@@ -156,26 +158,29 @@ def verify(file: InventoryFile, manifest: str) -> None:
 
 
 def _find_files(filesystem: Any, path: str) -> list[str]:
-    within: str | None = path
-    if (wild := _GLOB.search(path)) and not filesystem.exists(path):
+    folder: str | None = path
+    if (glob := _GLOB.search(path)) and not filesystem.exists(path):
         files = filesystem.glob(path)
-        within = path[: wild.start()].rpartition("/")[0] or "/"
+        folder = path[: glob.start()].rpartition("/")[0] or "/"
     elif filesystem.isdir(path):
         files = filesystem.find(path)
     else:
-        files, within = [path] if filesystem.exists(path) else [], None
+        files, folder = [path] if filesystem.exists(path) else [], None
     found = sorted(
         file
         for file in files
-        if within is None
-        or (not PurePosixPath(file).name.startswith((".", "_")) and not file.endswith(_NOT_PARTS))
+        if folder is None
+        or (
+            not PurePosixPath(file).name.startswith((".", "_"))
+            and not file.endswith(_CHECKSUM_SUFFIXES)
+        )
     )
-    _refuse_others(filesystem, found, within)
+    _require_regular(filesystem, found, folder)
     return found
 
 
-def _from_files(asked: str, filesystem: Any, found: Sequence[str]) -> Inventory:
-    names = [_uri(asked, filesystem, file) for file in found]
+def _without_manifest(pattern: str, filesystem: Any, found: Sequence[str]) -> Inventory:
+    names = [_uri(pattern, filesystem, file) for file in found]
     begun = {_begun_in(name) for name in names}
     if len(begun) > 1:
         raise Refused(
@@ -195,10 +200,10 @@ def _with_date(filesystem: Any, inventory: Inventory) -> Inventory:
     if begun is not None:
         return replace(inventory, begun=begun, latest=begun + LONGEST_RUN)
     times = [modified_at(filesystem.info(file.name)) for file in inventory.files]
-    known = [time for time in times if time is not None]
-    if not known or len(known) < len(times):
+    dated = [time for time in times if time is not None]
+    if not dated or len(dated) < len(times):
         return inventory
-    return replace(inventory, begun=min(known), latest=max(known) + CLOCK_SKEW)
+    return replace(inventory, begun=min(dated), latest=max(dated) + CLOCK_SKEW)
 
 
 def _begun_in(name: str) -> datetime | None:
@@ -212,21 +217,21 @@ def _begun_in(name: str) -> datetime | None:
         return None
 
 
-def _from_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
-    name = _uri(asked, filesystem, path)
+def _from_manifest(pattern: str, filesystem: Any, path: str) -> Inventory:
+    name = _uri(pattern, filesystem, path)
     content = filesystem.cat_file(path, end=_MOST_MANIFEST_BYTES)
     checksum = f"{path.removesuffix('.json')}.checksum"
     if filesystem.exists(checksum):
         digest = filesystem.cat_file(checksum, end=64).decode("ascii", "replace").strip()
         if _MD5.fullmatch(digest):
-            verify(InventoryFile(name, md5=digest), _uri(asked, filesystem, checksum))
+            verify(InventoryFile(name, md5=digest), _uri(pattern, filesystem, checksum))
     try:
         document, _ = json_bounds.decoded(content)
         if not isinstance(document, dict):
             raise TypeError
-        says = _by_letters(document)
+        members = _by_letters(document)
         for vendor in (_from_google, _from_azure, _from_s3):
-            if (made := vendor(name, says)) is not None:
+            if (inventory := vendor(name, members)) is not None:
                 break
         else:
             raise KeyError
@@ -246,16 +251,20 @@ def _from_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
             )
         ) from error
     files = tuple(
-        InventoryFile(_locate(filesystem, path, name, file.name, made), file.bytes, file.md5)
-        for file in made.files
+        InventoryFile(_locate(filesystem, path, name, file.name, inventory), file.bytes, file.md5)
+        for file in inventory.files
     )
-    made = replace(made, files=files)
-    return made if made.begun is not None or not made.is_dated else _with_date(filesystem, made)
+    inventory = replace(inventory, files=files)
+    return (
+        inventory
+        if inventory.begun is not None or not inventory.is_dated
+        else _with_date(filesystem, inventory)
+    )
 
 
-def _from_s3(name: str, says: Mapping[str, Any]) -> Inventory:
-    """Also of Alibaba's OSS, which counts seconds, Tencent's COS and Huawei's OBS."""
-    if "starttimestamp" in says:
+def _from_s3(name: str, members: Mapping[str, Any]) -> Inventory:
+    """For S3, Alibaba's OSS, which counts seconds, Tencent's COS and Huawei's OBS."""
+    if "starttimestamp" in members:
         raise Refused(
             message(
                 "{file:name} is of an incremental inventory, which lists changes alone; name the "
@@ -263,12 +272,12 @@ def _from_s3(name: str, says: Mapping[str, Any]) -> Inventory:
                 file=name,
             )
         )
-    begun = says.get("creationtimestamp")
+    begun = members.get("creationtimestamp")
     at = None if begun is None else datetime.fromtimestamp(_seconds(int(begun)), UTC)
-    columns = says["fileschema"] if says.get("fileformat", "CSV").upper() == "CSV" else None
-    files = [(_by_letters(file), str(file["key"])) for file in says["files"]]
+    columns = members["fileschema"] if members.get("fileformat", "CSV").upper() == "CSV" else None
+    files = [(_by_letters(file), str(file["key"])) for file in members["files"]]
     counts = [_count(of.get("inventoriedrecord")) for of, _ in files]
-    rows = _count(says.get("filterobjectcount"))
+    rows = _count(members.get("filterobjectcount"))
     if rows is None and None not in counts:
         rows = sum(count or 0 for count in counts)
     return Inventory(
@@ -280,54 +289,56 @@ def _from_s3(name: str, says: Mapping[str, Any]) -> Inventory:
         at and at + LONGEST_RUN,
         columns=columns and tuple(column.strip() for column in columns.split(",")),
         rows=rows,
-        # Of a prefix that its rule may have, no manifest tells.
-        left_out=() if rows == _count(says.get("listobjectcount", rows)) else ("",),
-        is_dated="sourceappid" not in says,
+        # The manifest does not show a prefix of the rule.
+        left_out=() if rows == _count(members.get("listobjectcount", rows)) else ("",),
+        is_dated="sourceappid" not in members,
     )
 
 
 def _seconds(since_1970: int) -> float:
-    """Of milliseconds, or seconds: 1973 in milliseconds is the year 5138 in seconds."""
+    """``since_1970`` is in milliseconds from 1e11 on: 1973, but in seconds the year 5138."""
     return since_1970 / 1000 if since_1970 >= 100_000_000_000 else since_1970
 
 
-def _from_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
-    if "inventorystarttime" not in says:
+def _from_azure(name: str, members: Mapping[str, Any]) -> Inventory | None:
+    if "inventorystarttime" not in members:
         return None
-    if says["status"] != "Succeeded":
+    if members["status"] != "Succeeded":
         raise Refused(
             message(
                 "The inventory of {file:name} is not complete (its status is {status:name}); take "
                 "one that succeeded.",
                 file=name,
-                status=str(says["status"]),
+                status=str(members["status"]),
             )
         )
-    filters = says.get("ruledefinition", {}).get("filters", {})
-    completed = says.get("inventorycompletiontime")
-    # Files of the last days only, or none as Flink writes them: no root is covered.
+    filters = members.get("ruledefinition", {}).get("filters", {})
+    completed = members.get("inventorycompletiontime")
+    # Only files of the last days, or no files like Flink's: no root is covered.
     types = _texts(filters.get("blobTypes"))
     is_partial = filters.get("creationTime") or (types and "blockBlob" not in types)
     return Inventory(
         name,
-        tuple(InventoryFile(str(file["blob"]), _count(file.get("size"))) for file in says["files"]),
-        _instant(says["inventorystarttime"]),
+        tuple(
+            InventoryFile(str(file["blob"]), _count(file.get("size"))) for file in members["files"]
+        ),
+        _instant(members["inventorystarttime"]),
         completed and _instant(completed) + CLOCK_SKEW,
-        rows=_count(says.get("summary", {}).get("objectCount")),
+        rows=_count(members.get("summary", {}).get("objectCount")),
         prefixes=_texts(filters.get("prefixMatch")),
         left_out=("",) if is_partial else _texts(filters.get("excludePrefix")),
     )
 
 
-def _from_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
-    shards = says.get("reportshardsfilenames")
+def _from_google(name: str, members: Mapping[str, Any]) -> Inventory | None:
+    shards = members.get("reportshardsfilenames")
     if shards is None:
         return None
-    if len(shards) != _count(says.get("shardcount", len(shards))):
+    if len(shards) != _count(members.get("shardcount", len(shards))):
         raise ValueError
-    begun = says.get("snapshottime")
+    begun = members.get("snapshottime")
     at = None if begun is None else _instant(begun)
-    config = _by_letters(says.get("reportconfig", {}))
+    config = _by_letters(members.get("reportconfig", {}))
     options = _by_letters(config.get("csvoptions") or {})
     fields = _by_letters(config.get("objectmetadatareportoptions") or {}).get("metadatafields")
     return Inventory(
@@ -337,27 +348,27 @@ def _from_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
         at and at + CLOCK_SKEW,
         columns=_texts(fields) if fields and options.get("headerrequired") is False else None,
         delimiter=options.get("delimiter"),
-        rows=_count(says.get("recordsprocessed")),
+        rows=_count(members.get("recordsprocessed")),
     )
 
 
-def _locate(filesystem: Any, path: str, manifest: str, key: str, made: Inventory) -> str:
+def _locate(filesystem: Any, path: str, manifest: str, key: str, inventory: Inventory) -> str:
     parts = PurePosixPath(key.lstrip("/")).parts
     beside = PurePosixPath(path).parent
-    # Those of COS lie in a folder of the day beside the data.
-    is_of_day = not made.is_dated and _DAY.fullmatch(beside.name) and key.endswith(".csv.gz")
+    # COS's manifests are in a folder of the day, beside the data.
+    is_of_day = not inventory.is_dated and _DAY.fullmatch(beside.name) and key.endswith(".csv.gz")
     if len(key) <= _MOST_KEY_CHARS and ".." not in parts:
         for start in range(len(parts)):
-            # Above a top folder are other buckets, or the whole machine.
+            # The parent of a top folder would be all buckets, or the whole machine.
             is_data = beside.parent.name != "" and (
                 parts[start] == "data"
                 or (is_of_day and parts[start - 1 : -1] == (beside.parent.name,))
             )
             for folder in (beside, beside.parent) if is_data else (beside,):
-                place = str(folder.joinpath(*parts[start:]))
-                if filesystem.isfile(place):
-                    _refuse_others(filesystem, [place], str(folder))
-                    return _uri(manifest, filesystem, place)
+                file = str(folder.joinpath(*parts[start:]))
+                if filesystem.isfile(file):
+                    _require_regular(filesystem, [file], str(folder))
+                    return _uri(manifest, filesystem, file)
     raise Refused(
         message(
             "{file:name}, which {manifest:name} names, lies neither in the folder of the manifest "
@@ -368,19 +379,18 @@ def _locate(filesystem: Any, path: str, manifest: str, key: str, made: Inventory
     )
 
 
-def _refuse_others(filesystem: Any, files: Sequence[str], within: str | None) -> None:
-    """Raises ``OSError`` if a local file leads out of ``within``, or is no regular file."""
+def _require_regular(filesystem: Any, files: Sequence[str], folder: str | None) -> None:
     if isinstance(filesystem, LocalFileSystem):
         for file in files:
-            open_regular(file, within=within).close()
+            open_regular(file, within=folder).close()
 
 
-def _uri(asked: str, filesystem: Any, path: str) -> str:
-    return local_path(spelled_as(asked, filesystem, path))
+def _uri(pattern: str, filesystem: Any, path: str) -> str:
+    return local_path(spelled_as(pattern, filesystem, path))
 
 
 def letters(name: str) -> str:
-    """Names of columns and fields are compared without case, hyphens and underscores."""
+    """The letters of a name of a column or field, in lower case, by which names are compared."""
     return "".join(character for character in name.lower() if character.isalpha())
 
 
@@ -389,12 +399,10 @@ def _by_letters(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _count(value: Any) -> int | None:
-    """Google writes 64 bits as text."""
     return None if value is None else int(value)
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    """Raises ``TypeError`` unless it is a list of texts: a text would be read letter by letter."""
     if not isinstance(values, list | None) or not all(
         isinstance(text, str) for text in values or ()
     ):

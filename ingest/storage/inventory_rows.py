@@ -41,17 +41,16 @@ MEANINGS = {
     "snapshot": ("snapshot",),
     "is_directory": ("hdiisfolder", "isdirectory", "isdir"),
 }
-"""What a column is for, by its name (:func:`letters`); the first name wins. Sources: S3 Inventory,
-those of OSS, COS and OBS, Storage Insights and Azure's blob inventory (their lists of fields),
-``hdfs oiv``.
+"""Meaning of a column → names of the column (see :func:`letters`), the preferred one first.
+Sources: lists of fields of S3 Inventory, the inventories of OSS, COS and OBS, Storage Insights and
+Azure's blob inventory; ``hdfs oiv``.
 """
-_OF_CHANGES = {"recordtype", "recordtimestamp", "sequencenumber"}
-"""Columns of OSS's incremental inventory and S3 Metadata's journal."""
+_CHANGE_COLUMNS = {"recordtype", "recordtimestamp", "sequencenumber"}
 _IMAGE = (
     *("path", "replication", "modified", "accessed", "preferredblocksize", "blockscount"),
     *("filesize", "nsquota", "dsquota", "permission", "user", "group"),
 )
-"""``hdfs oiv -p Delimited`` of Hadoop 2.7, which writes no header."""
+"""Columns of ``hdfs oiv -p Delimited`` of Hadoop 2.7, which writes no header."""
 _IMAGE_ROW = re.compile(
     r"/[^\t]*\t\d+\t\d{4}-\d\d-\d\d \d\d:\d\d\t\d{4}-\d\d-\d\d "
     r"\d\d:\d\d(?:\t-?\d+){5}\t[-rwxsStT]{9}\t[^\t]*\t[^\t]*"
@@ -65,14 +64,14 @@ _NUMBER, _FLAG = re.compile(r"\d{1,18}"), re.compile("true|false", re.IGNORECASE
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _ROWS_A_BATCH = 65_536
 _LONGEST_BYTES = 32_000
-"""Of a text of Parquet: HDFS has the longest paths, of 8,000 characters."""
+"""Longest text in Parquet: the longest paths are those of HDFS, of 8,000 characters."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Printed:
-    """Lines of a tool: ``between`` matches lines between rows, ``total`` gives the number of rows."""
+class _Tool:
+    """Output of a tool. ``between`` matches lines between rows; ``total`` has the number of rows."""
 
-    by: str
+    command: str
     row: str
     between: re.Pattern[str] = re.compile("")
     total: re.Pattern[str] | None = None
@@ -81,18 +80,18 @@ class _Printed:
 
 PRINTED = (
     # Times of HDFS's and AWS's tools are in the caller's local time, without a zone.
-    _Printed(
+    _Tool(
         "hdfs dfs -ls -R",
         r"^(?P<permission>[-d][-rwxsStT]{9}[+.]?) +(?P<replication>\d+|-) +\S+ +\S+ +"
         r"(?P<bytes>\d+) +(?P<modified>\d{4}-\d\d-\d\d \d\d:\d\d) (?P<path>.+)$",
     ),
-    _Printed(
+    _Tool(
         "aws s3 ls --recursive",
         r"^(?P<modified>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) +(?P<bytes>\d+) (?P<key>.+)$",
         re.compile(r"Total Objects: \d+|\s+Total Size: \d+"),
         re.compile(r"Total Objects: (\d+)"),
     ),
-    _Printed(
+    _Tool(
         "gsutil ls -l -r",
         r"^ *(?P<bytes>\d+)  (?P<modified>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)  (?P<path>gs://.+)$",
         re.compile(r"gs://.*:"),
@@ -107,8 +106,8 @@ _Batch = tuple[pa.Array, pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class InventoryRows:
-    """``place`` says where a row is. ``url_encoded``: as keys of S3 Inventory's CSV are. ``kind``
-    is the same for all files of an inventory.
+    """``place``: number of a row → its place in words. ``url_encoded``: keys are URL-encoded, as in
+    CSV of S3 Inventory. ``kind``: the same for all files of an inventory.
     """
 
     kind: str
@@ -149,9 +148,9 @@ def read_rows(
     delimiter: str | None = None,
     bucket: str = "",
 ) -> InventoryRows:
-    """``columns``: of a file that certainly has no header. ``bucket`` is that of the root, by which
-    S3 Inventory is known. Raises ``Refused``, also while batches are read, and errors of the
-    storage.
+    """``columns``: those of a file that has no header. ``bucket``: bucket of the root, by which CSV
+    of S3 Inventory is recognised. Raises ``Refused`` and errors of the storage, also while batches
+    are read.
     """
     with fsspec.open(local_path(file), "rb") as stream:
         magic = stream.read(4)
@@ -165,16 +164,16 @@ def read_rows(
     text = sample.decode("utf-8-sig", "replace")
     first = text.partition("\n")[0].rstrip("\r")
     if columns is not None:
-        return _separate(file, compression, columns, delimiter or ",", skip=0)
-    if (printed := _printed_by(text)) is not None:
-        return _lines(file, compression, printed)
+        return _csv_rows(file, compression, columns, delimiter or ",", skip=0)
+    if (tool := _tool_of(text)) is not None:
+        return _printed_rows(file, compression, tool)
     if _IMAGE_ROW.fullmatch(first):
-        return _separate(file, compression, _IMAGE, "\t", skip=0)
+        return _csv_rows(file, compression, _IMAGE, "\t", skip=0)
     header, separator = _header(first, delimiter)
     if header is not None:
-        return _separate(file, compression, header, separator, skip=1)
-    whole = text if len(sample) < _SAMPLE_BYTES else text[: text.rfind("\n") + 1]
-    guess = _guess(_fields(whole, separator), bucket)
+        return _csv_rows(file, compression, header, separator, skip=1)
+    complete_lines = text if len(sample) < _SAMPLE_BYTES else text[: text.rfind("\n") + 1]
+    guess = _guess(_fields(complete_lines, separator), bucket)
     if guess is None:
         raise Refused(
             message(
@@ -183,20 +182,20 @@ def read_rows(
                 "bucket,key,size,last_modified_date. Weir reads inventories of S3, Google, Azure "
                 "and hdfs oiv (CSV, Parquet, ORC), and what {tools:names} print.",
                 file=file,
-                tools=[tool.by for tool in PRINTED],
+                tools=[tool.command for tool in PRINTED],
             )
         )
-    return _separate(file, compression, guess, separator, skip=0)
+    return _csv_rows(file, compression, guess, separator, skip=0)
 
 
 def _by_meaning(file: str, names: Sequence[str]) -> dict[str, int]:
-    known = [letters(name) for name in names]
-    found = {
-        meaning: known.index(next(name for name in spelled if name in known))
-        for meaning, spelled in MEANINGS.items()
-        if set(spelled) & set(known)
+    keys = [letters(name) for name in names]
+    places = {
+        meaning: keys.index(next(name for name in spellings if name in keys))
+        for meaning, spellings in MEANINGS.items()
+        if set(spellings) & set(keys)
     }
-    if _OF_CHANGES & set(known):
+    if _CHANGE_COLUMNS & set(keys):
         raise Refused(
             message(
                 "{file:name} lists changes, not all files that are there; name a full inventory.",
@@ -204,7 +203,7 @@ def _by_meaning(file: str, names: Sequence[str]) -> dict[str, int]:
             )
         )
     for needed in (("path", "key", "name"), ("bytes",)):
-        if not found.keys() & set(needed):
+        if not places.keys() & set(needed):
             raise Refused(
                 message(
                     "{file:name} has no column for the {meaning:text} among {names:text}; it is "
@@ -214,17 +213,17 @@ def _by_meaning(file: str, names: Sequence[str]) -> dict[str, int]:
                     names=", ".join(names),
                 )
             )
-    return found
+    return places
 
 
 def _parquet(file: str, columns: Sequence[str] | None) -> InventoryRows:
     schema = ParquetStream(fsspec.open(local_path(file), "rb").open()).schema_arrow
-    found = _by_meaning(file, columns or schema.names)
-    wanted = [schema.names[place] for place in found.values()]
-    texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
+    places = _by_meaning(file, columns or schema.names)
+    column_names = [schema.names[place] for place in places.values()]
+    texts = [name for name in column_names if pa.types.is_string(schema.field(name).type)]
     parquet = ParquetStream(fsspec.open(local_path(file), "rb").open(), encoded=texts)
-    batches = _decode(file, parquet.iter_batches(_ROWS_A_BATCH, columns=wanted))
-    return InventoryRows("Parquet", _number(batches, wanted, list(found)), row)
+    batches = _decode(file, parquet.iter_batches(_ROWS_A_BATCH, columns=column_names))
+    return InventoryRows("Parquet", _number(batches, column_names, list(places)), row)
 
 
 def _decode(file: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -248,31 +247,31 @@ def _decode(file: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 
 def _orc(file: str, columns: Sequence[str] | None) -> InventoryRows:
-    read = orc.ORCFile(fsspec.open(local_path(file), "rb").open())
-    names = read.schema.names
-    found = _by_meaning(file, columns or names)
-    wanted = [names[place] for place in found.values()]
-    stripes = (read.read_stripe(stripe, wanted) for stripe in range(read.nstripes))
+    orc_file = orc.ORCFile(fsspec.open(local_path(file), "rb").open())
+    names = orc_file.schema.names
+    places = _by_meaning(file, columns or names)
+    column_names = [names[place] for place in places.values()]
+    stripes = (orc_file.read_stripe(stripe, column_names) for stripe in range(orc_file.nstripes))
     batches = (
         stripe.slice(first, _ROWS_A_BATCH)
         for stripe in stripes
         for first in range(0, len(stripe), _ROWS_A_BATCH)
     )
-    return InventoryRows("ORC", _number(batches, wanted, list(found)), row)
+    return InventoryRows("ORC", _number(batches, column_names, list(places)), row)
 
 
 def _number(
     batches: Iterator[pa.RecordBatch], names: Sequence[str], meanings: Sequence[str]
 ) -> Iterator[_Batch]:
-    before = 1
+    next_number = 1
     for batch in batches:
         columns = [batch.column(name) for name in names]
-        numbers = pa.array(np.arange(before, before + len(batch)))
+        numbers = pa.array(np.arange(next_number, next_number + len(batch)))
         yield numbers, pa.record_batch(columns, names=meanings)
-        before += len(batch)
+        next_number += len(batch)
 
 
-def _separate(
+def _csv_rows(
     file: str,
     compression: str,
     names: Sequence[str],
@@ -289,33 +288,33 @@ def _separate(
                 separator=separator,
             )
         )
-    found = _by_meaning(file, names)
-    places = {f"c{place}": meaning for meaning, place in found.items()}
+    places = _by_meaning(file, names)
+    meaning_of = {f"c{place}": meaning for meaning, place in places.items()}
 
     def numbered() -> Iterator[_Batch]:
         for numbers, batch in _arrow_csv(
-            file, compression, len(names), list(places), separator, skip
+            file, compression, len(names), list(meaning_of), separator, skip
         ):
-            yield numbers, batch.rename_columns([places[name] for name in batch.schema.names])
+            yield numbers, batch.rename_columns([meaning_of[name] for name in batch.schema.names])
 
-    is_of_s3 = {"bucket", "key"} <= found.keys()
+    is_of_s3 = {"bucket", "key"} <= places.keys()
     return InventoryRows("CSV", numbered(), line, url_encoded=is_of_s3)
 
 
 def _arrow_csv(
-    file: str, compression: str, width: int, wanted: Sequence[str], separator: str, skip: int
+    file: str, compression: str, width: int, column_names: Sequence[str], separator: str, skip: int
 ) -> Iterator[_Batch]:
     names = [f"c{place}" for place in range(width)]
-    whole = message("a row of {columns:count} columns", columns=width)
-    wrong: list[Any] = []
-    read, blank = skip, 0
+    expected = message("a row of {columns:count} columns", columns=width)
+    invalid_rows: list[Any] = []
+    count, blank = skip, 0
 
-    def judge(invalid: Any) -> str:
-        wrong.append(invalid)
+    def note_invalid(invalid: Any) -> str:
+        invalid_rows.append(invalid)
         return "error"
 
     with fsspec.open(local_path(file), "rb", compression=compression) as stream:
-        counted = _Counted(stream)
+        counted = _LineCounter(stream)
         try:
             for batch in csv.open_csv(
                 pa.PythonFile(counted, "r"),
@@ -326,33 +325,38 @@ def _arrow_csv(
                     delimiter=separator,
                     quote_char='"' if width > 1 else False,
                     ignore_empty_lines=False,
-                    invalid_row_handler=judge,
+                    invalid_row_handler=note_invalid,
                 ),
                 csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.binary()),
-                    include_columns=list(wanted),
+                    include_columns=list(column_names),
                     strings_can_be_null=False,
                 ),
             ):
-                kept = len(batch) - (_blank_at_end(batch) if width > 1 else 0)
-                if blank and kept:
-                    raise unreadable(file, line(blank), whole, "")
-                yield pa.array(np.arange(read + 1, read + 1 + kept)), batch.slice(0, kept)
-                read += len(batch)
-                blank = blank or (read if kept < len(batch) else 0)
+                filled = len(batch) - (_blank_at_end(batch) if width > 1 else 0)
+                if blank and filled:
+                    raise unreadable(file, line(blank), expected, "")
+                yield (
+                    pa.array(np.arange(count + 1, count + 1 + filled)),
+                    batch.slice(0, filled),
+                )
+                count += len(batch)
+                blank = blank or (count if filled < len(batch) else 0)
         except pa.ArrowInvalid:
-            if not wrong:
+            if not invalid_rows:
                 raise
-            raise unreadable(file, line(wrong[0].number), whole, wrong[0].text) from None
-    if counted.lines != read:
-        # A quote that is never closed hides the rows after it.
+            raise unreadable(
+                file, line(invalid_rows[0].number), expected, invalid_rows[0].text
+            ) from None
+    if counted.lines != count:
+        # A quote that is not closed hides the following rows.
         raise Refused(
             message(
                 "{file:name} has {lines:count} lines, and {rows:count} rows: a quoted value has a "
                 "line break, or its quote is never closed. Nothing of the inventory was taken.",
                 file=file,
                 lines=counted.lines,
-                rows=read,
+                rows=count,
             )
         )
 
@@ -363,7 +367,7 @@ def _blank_at_end(batch: pa.RecordBatch) -> int:
     return sum(1 for _ in takewhile(bool, empty))
 
 
-class _Counted(io.RawIOBase):
+class _LineCounter(io.RawIOBase):
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._ended_lines, self._is_within = stream, 0, False
 
@@ -382,29 +386,29 @@ class _Counted(io.RawIOBase):
         return True
 
 
-def _lines(file: str, compression: str, printed: _Printed) -> InventoryRows:
+def _printed_rows(file: str, compression: str, tool: _Tool) -> InventoryRows:
     def numbered() -> Iterator[_Batch]:
         totals, rows, directories = [], 0, 0
         for numbers, batch in _arrow_csv(file, compression, 1, ["c0"], "\x01", 0):
             text = as_text(batch.column(0), partial(_line_of, file, numbers))
             text = pc.ascii_rtrim(text, "\r")
-            found = pc.extract_regex(text, printed.row)
-            is_row = pc.is_valid(found)
-            others = pc.invert(is_row)
-            for number, other in zip(
-                numbers.filter(others).to_pylist(), text.filter(others).to_pylist(), strict=True
+            fields = pc.extract_regex(text, tool.row)
+            is_row = pc.is_valid(fields)
+            is_other = pc.invert(is_row)
+            for number, other_line in zip(
+                numbers.filter(is_other).to_pylist(), text.filter(is_other).to_pylist(), strict=True
             ):
-                if printed.total is not None and (total := printed.total.fullmatch(other)):
+                if tool.total is not None and (total := tool.total.fullmatch(other_line)):
                     totals.append(int(total[1]))
-                elif other.strip() and not printed.between.fullmatch(other):
-                    expected = message("a line of {tool:text}", tool=printed.by)
-                    raise unreadable(file, line(number), expected, other)
-            found = found.filter(is_row)
-            yield numbers.filter(is_row), pa.RecordBatch.from_struct_array(found)
-            rows += len(found)
+                elif other_line.strip() and not tool.between.fullmatch(other_line):
+                    expected = message("a line of {tool:text}", tool=tool.command)
+                    raise unreadable(file, line(number), expected, other_line)
+            fields = fields.filter(is_row)
+            yield numbers.filter(is_row), pa.RecordBatch.from_struct_array(fields)
+            rows += len(fields)
             directories += pc.sum(pc.ends_with(text.filter(is_row), "/")).as_py() or 0
-        # Placeholders of directories need not be among the objects that are counted.
-        if (printed.ends_with_total and not totals) or not (
+        # The total may be without placeholders of directories.
+        if (tool.ends_with_total and not totals) or not (
             not totals or rows - directories <= sum(totals) <= rows
         ):
             raise Refused(
@@ -414,29 +418,25 @@ def _lines(file: str, compression: str, printed: _Printed) -> InventoryRows:
                     file=file,
                     rows=rows,
                     total=str(sum(totals)) if totals else message("not there"),
-                    tool=printed.by,
+                    tool=tool.command,
                 )
             )
 
     return InventoryRows("text", numbered(), line)
 
 
-def _printed_by(text: str) -> _Printed | None:
-    first = next((each for each in text.splitlines() if each.strip()), "")
+def _tool_of(text: str) -> _Tool | None:
+    first = next((line_text for line_text in text.splitlines() if line_text.strip()), "")
     if _NOT_RECURSIVE.fullmatch(first):
         return PRINTED[0]
     return next(
-        (
-            printed
-            for printed in PRINTED
-            if re.match(printed.row, first) or printed.between.fullmatch(first)
-        ),
+        (tool for tool in PRINTED if re.match(tool.row, first) or tool.between.fullmatch(first)),
         None,
     )
 
 
 def as_text(column: pa.Array, where: Callable[[int], tuple[str, Message]]) -> pa.Array:
-    """``where``: file and place of a row. Raises ``Refused`` for one that is not UTF-8."""
+    """``where``: row → file and place in words. Raises ``Refused`` for bytes that are not UTF-8."""
     try:
         return column.cast(pa.string())
     except pa.ArrowInvalid:
@@ -449,13 +449,12 @@ def as_text(column: pa.Array, where: Callable[[int], tuple[str, Message]]) -> pa
 
 
 def _header(first: str, delimiter: str | None) -> tuple[list[str] | None, str]:
-    """The names in a first line, ``None`` if they are none, and what separates columns."""
     if match := _IMAGE_HEADER.match(first):
         return first.split(match[1]), match[1]
     for separator in (delimiter,) if delimiter else _SEPARATORS:
         names = _fields(first, separator)[0] if first else []
-        known = {letters(name) for name in names}
-        if known & {*MEANINGS["path"], *MEANINGS["key"], *MEANINGS["name"]} and not any(
+        keys = {letters(name) for name in names}
+        if keys & {*MEANINGS["path"], *MEANINGS["key"], *MEANINGS["name"]} and not any(
             name[:1].isdigit() for name in names
         ):
             return names, separator
@@ -471,28 +470,37 @@ def _fields(text: str, separator: str) -> list[list[str]]:
 
 
 def _guess(sample: Sequence[Sequence[str]], bucket: str) -> tuple[str, ...] | None:
-    """Path, size and time of modification; or those of S3 Inventory: bucket, key, versions where
-    they are listed, and then what was chosen.
+    """Columns of a file without header: path, size and time of modification; or those of S3
+    Inventory: bucket, key, perhaps versions, then chosen columns. None if it is something else.
     """
     width = len(sample[0])
     if any(len(fields) != width for fields in sample) or width < 2:
         return None
     columns = [[fields[place] for fields in sample if fields[place]] for place in range(width)]
-    if width <= len(DEFAULT) and _all(_NUMBER, columns[1]) and not _all(_NUMBER, columns[0]):
+    if (
+        width <= len(DEFAULT)
+        and _all_match(_NUMBER, columns[1])
+        and not _all_match(_NUMBER, columns[0])
+    ):
         return DEFAULT[:width]
     if set(columns[0]) != {bucket}:
         return None
     names = ["bucket", "key", *[""] * (width - 2)]
     for meaning, pattern in (("bytes", _NUMBER), ("modified", _INSTANT)):
-        places = [at for at in range(2, width) if _all(pattern, columns[at])]
+        places = [at for at in range(2, width) if _all_match(pattern, columns[at])]
         if len(places) > 1 or (meaning == "bytes" and not places):
             return None
         if places:
             names[places[0]] = meaning
-    if width > 4 and not names[2] and _all(_FLAG, columns[3]) and _all(_FLAG, columns[4]):
+    if (
+        width > 4
+        and not names[2]
+        and _all_match(_FLAG, columns[3])
+        and _all_match(_FLAG, columns[4])
+    ):
         names[2:5] = ["versionid", "islatest", "isdeletemarker"]
     return tuple(names)
 
 
-def _all(pattern: re.Pattern[str], values: Sequence[str]) -> bool:
+def _all_match(pattern: re.Pattern[str], values: Sequence[str]) -> bool:
     return bool(values) and all(pattern.fullmatch(value) for value in values)

@@ -1,31 +1,31 @@
-"""Flink's directory layout as regular expressions that mean the same to Python's ``re`` and, with
-another ``END``, to RE2 (Arrow's). They are searched in canonical paths. Only names that Flink gives
-make a place: a file that others put beside them stays ``UNKNOWN``. A new place is an entry of
-``PLACES``, in order. Spellings of paths are a matter of :mod:`ingest.uris` alone.
+"""Flink's directory layout, as regular expressions to search in canonical paths. They mean the same
+to Python's ``re`` and, with another ``END``, to RE2 (of Arrow). They match only names that Flink
+gives: other files beside Flink's are ``UNKNOWN``. A new place is an entry of ``PLACES``, whose
+order matters.
 """
 
 from dataclasses import dataclass
 
 METADATA_NAME = "_metadata"
-"""Every file of this name is read: a moved or copied checkpoint still refers."""
+"""Every file of this name is read, since a moved or copied checkpoint still refers to files."""
 UNFINISHED_METADATA = f"/.{METADATA_NAME}.inprogress."
-"""How the name begins under which Flink writes a ``_metadata`` where storage can rename. Source:
+"""If storage can rename, Flink first writes a ``_metadata`` to a name that begins so. Source:
 Flink's ``LocalRecoverableWriter`` and ``HadoopRecoverableWriter``.
 """
 
 QUARANTINE_SUFFIX = ".weir-quarantine"
-"""Of directories beside a root in which clean-ups keep what they moved."""
+"""Suffix of a directory beside a root, to which clean-ups move files."""
 
 UNKNOWN = "unknown"
-"""High availability, blobs, jars, what is not Flink's: never touched."""
+"""Files of high availability, blobs, jars and files of other systems: never touched."""
 DATABASE = "database"
-"""ForSt's, in ``shared/`` of checkpoint storage or below ``state.backend.forst.primary-dir``.
-Checkpoints refer to its files where they are, unless they hold copies. Files that are no tables
-(``.sst``) are local. Source: Flink's ``ForStStateBackend``, ``ForStPathContainer``,
-``FileMappingManager`` and ``DataTransferStrategyBuilder``; seen of 2.0.1 and 2.3.0.
+"""A ForSt database, in ``shared/`` of checkpoint storage or below
+``state.backend.forst.primary-dir``. Checkpoints refer to its files, unless they have copies. Only
+its tables (``.sst``) are there; other files are local. Source: Flink's ``ForStStateBackend``,
+``ForStPathContainer``, ``FileMappingManager`` and ``DataTransferStrategyBuilder``; seen in 2.0.1
+and 2.3.0.
 """
 UNOWNED = "unowned"
-"""``chk-N`` without the directory of a job above it."""
 
 END = r"(?![\s\S])"
 """Not "$", which also matches before a line end."""
@@ -36,10 +36,9 @@ _JOB = "/([0-9a-f]{32})"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``pattern`` has the job id as group 1 (empty or missing if there is none); where
-    ``numbered``, the checkpoint id as group 2. Whatever it matches contains ``literal``, which is
-    found many times as fast. ``candidate``: files that may turn out to be orphans; others are
-    always kept.
+    """Group 1 of ``pattern`` is the job id (empty or missing without one), group 2 the checkpoint
+    id if ``numbered``. A match contains ``literal``, which is found many times as fast.
+    ``candidate``: the files may be orphans; files of other places are always kept.
     """
 
     name: str
@@ -114,10 +113,9 @@ PLACES = (
         candidate=False,
     ),
 )
-"""The first that matches decides."""
 
 TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
-"""To whose files operators and backends may hold handles that no ``_metadata`` names."""
+"""Places with files that operators and backends may use although no ``_metadata`` names them."""
 CANDIDATES = frozenset(place.name for place in PLACES if place.candidate)
 JOB_DIRECTORY = rf"^([\s\S]*{_JOB})(?:/[\s\S]*)?{END}"
 """Group 1: the path up to the last directory named like a job id; group 2: that id."""

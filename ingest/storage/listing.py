@@ -29,9 +29,7 @@ from ingest.uris import PLAIN, BadUri, Spellings, canonical, canonical_column
 ROWS_A_BATCH = 8_192
 ROWS_A_PART = 1_000_000
 SECONDS_A_PART = 20.0
-"""What each thread of a listing that is cut off has to do again, or its directory."""
 RESUME_WITHIN = timedelta(hours=6)
-"""The two ends of one listing should not be a day apart."""
 
 
 def list_root(
@@ -43,9 +41,9 @@ def list_root(
     at: datetime | None = None,
     visited: VisitedDirectories | None = None,
 ) -> Listed:
-    """Lists ``root`` into ``out_dir``; an interrupted listing there is continued, a finished one is
-    returned. ``visited``: of all listings of an audit. Raises ``Refused`` if ``out_dir`` is
-    something else.
+    """List ``root`` into ``out_dir``. An interrupted listing there is continued, a finished listing
+    is returned. ``visited``: shared by all listings of an audit. Raises ``Refused`` if ``out_dir``
+    has other content.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()
@@ -61,8 +59,8 @@ def list_root(
         return listed
     now = at or datetime.now(UTC)
     at = now.replace(microsecond=now.microsecond // 1000 * 1000)
-    as_of, done = _resume(snapshot, root, spellings, at)
-    walk = _Walk(root, snapshot, spellings, done, visited or VisitedDirectories())
+    as_of, earlier_parts = _resume(snapshot, root, spellings, at)
+    walk = _Walk(root, snapshot, spellings, earlier_parts, visited or VisitedDirectories())
     parts = walk.run(threads)
     return snapshot.finish(root.uri, root.read_at, as_of, parts)
 
@@ -71,16 +69,16 @@ def _resume(
     snapshot: Snapshot, root: Root, spellings: Spellings, at: datetime
 ) -> tuple[datetime, list[Progress]]:
     begun = snapshot.read_json(BEGUN)
-    wanted = {
+    settings = {
         "root": root.uri,
         "read_at": root.read_at,
         "aliases": [list(pair) for pair in spellings.aliases],
     }
-    if begun is not None and {name: begun.get(name) for name in wanted} == wanted:
+    if begun is not None and {name: begun.get(name) for name in settings} == settings:
         as_of = datetime.fromisoformat(begun["as_of"])
         if timedelta(0) <= at - as_of <= RESUME_WITHIN:
             return as_of, [part for _, part in snapshot.parts()]
-    snapshot.begin(wanted | {"as_of": at.isoformat()})
+    snapshot.begin(settings | {"as_of": at.isoformat()})
     return at, []
 
 
@@ -90,13 +88,18 @@ class _Walk:
         root: Root,
         snapshot: Snapshot,
         spellings: Spellings,
-        done: list[Progress],
+        earlier_parts: list[Progress],
         visited: VisitedDirectories,
     ) -> None:
-        self.root, self.snapshot, self.spellings, self.parts = root, snapshot, spellings, done
+        self.root, self.snapshot, self.spellings, self.parts = (
+            root,
+            snapshot,
+            spellings,
+            earlier_parts,
+        )
         self.visited = visited
-        finished = {directory for part in done for directory in part.directories}
-        listed_directories = {directory for part in done for directory in part.found}
+        finished = {directory for part in earlier_parts for directory in part.directories}
+        listed_directories = {directory for part in earlier_parts for directory in part.found}
         self.waiting: queue.LifoQueue[str | None] = queue.LifoQueue()
         for directory in ({""} | listed_directories) - finished:
             self.waiting.put(directory)
@@ -109,7 +112,7 @@ class _Walk:
         except (OSError, ValueError, ImportError) as error:
             return [*self.parts, Progress(unlisted=[self._skip("", error)])]
         for directory in [directory for part in self.parts for directory in part.directories]:
-            # Reports of an interrupted listing are in its parts.
+            # Parts of the interrupted listing have the result of these visits.
             with suppress(OSError):
                 self.visited.visit(DirectoryName(self.root.uri, directory), listable)
         workers = [
@@ -155,18 +158,17 @@ class _Walk:
             try:
                 return self.waiting.get(timeout=SECONDS_A_PART)
             except queue.Empty:
-                # Other threads may be in a long directory; this thread's rows should not wait for
-                # them.
+                # Save this thread's rows: another thread may list a large directory for long.
                 sink.end_part()
 
     def _list(self, listable: Directories, directory: str, sink: "_Sink") -> None:
         directories: list[str] = []
         unlisted: list[Unlisted] = []
         try:
-            here = DirectoryName(self.root.uri, directory)
-            other = self.visited.visit(here, listable)
+            directory_name = DirectoryName(self.root.uri, directory)
+            other = self.visited.visit(directory_name, listable)
             if other is not None:
-                unlisted.append(second_name(here, other))
+                unlisted.append(second_name(directory_name, other))
             for entry in listable.entries(directory):
                 if self.failure is not None:
                     return
@@ -178,7 +180,7 @@ class _Walk:
                 elif (skip := self._link(name, entry)) is not None:
                     unlisted.append(skip)
         except FileNotFoundError as error:
-            # Flink deletes checkpoints all the time, but a root should not disappear.
+            # Flink deletes directories of checkpoints all the time, but not a root.
             if not directory:
                 unlisted.append(self._skip(directory, error))
         except (OSError, ValueError) as error:
@@ -188,28 +190,27 @@ class _Walk:
             self.waiting.put(name)
 
     def _link(self, name: str, entry: Entry) -> Unlisted | None:
-        """None for a link that is declared as an alias of its target."""
         try:
-            here = canonical(self.root.uri.rstrip("/") + name, self.spellings)
-            if entry.target is not None and here == canonical(entry.target, self.spellings):
+            link_name = canonical(self.root.uri.rstrip("/") + name, self.spellings)
+            if entry.target is not None and link_name == canonical(entry.target, self.spellings):
                 return None
         except BadUri:
-            here = self.root.uri.rstrip("/") + name
-        leads = (
+            link_name = self.root.uri.rstrip("/") + name
+        link_text = (
             message("a link to {target:name}", target=entry.target)
             if entry.target
             else message("a link")
         )
-        about = message(
+        detail = message(
             "It is {leads:message}, so files have a second name; declare it as an alias of that, "
             "or remove it.",
-            leads=leads,
+            leads=link_text,
         )
         try:
             target = canonical(entry.target or "", self.spellings)
         except BadUri:
             target = ""
-        return Unlisted(_printable(here), LINK, _printable(about), _printable(target))
+        return Unlisted(_printable(link_name), LINK, _printable(detail), _printable(target))
 
     def _skip(self, directory: str, error: BaseException) -> Unlisted:
         return Unlisted(
@@ -223,7 +224,7 @@ class _Walk:
 
 
 def _printable(name: str) -> str:
-    """A name that is not UTF-8 is not Flink's: it is shown but never opened."""
+    """Flink writes no names that are not UTF-8: such files are shown, but never opened."""
     return name.encode("utf-8", "replace").decode()
 
 
@@ -244,12 +245,12 @@ class _Sink:
     def end_directory(
         self, directory: str, directories: list[str], unlisted: list[Unlisted]
     ) -> None:
-        covered = self._part().progress
-        covered.directories.append(directory)
-        covered.found += directories
-        covered.unlisted += unlisted
+        progress = self._part().progress
+        progress.directories.append(directory)
+        progress.found += directories
+        progress.unlisted += unlisted
         if (
-            covered.files + len(self.rows) >= ROWS_A_PART
+            progress.files + len(self.rows) >= ROWS_A_PART
             or time.monotonic() - self.opened >= SECONDS_A_PART
         ):
             self.end_part()
@@ -258,9 +259,9 @@ class _Sink:
         self._write()
         part, self.part = self.part, None
         if part is not None:
-            covered = part.close()
+            progress = part.close()
             with self.walk.lock:
-                self.walk.parts.append(covered)
+                self.walk.parts.append(progress)
 
     def abandon(self) -> None:
         part, self.part = self.part, None
@@ -292,10 +293,10 @@ class _Sink:
             schema=SCHEMA,
         )
         if paths.null_count:
-            about = message(
+            detail = message(
                 "Its name cannot be compared with references; rename it, or move it out of the root."
             )
             nameless = batch.column("listed_path").filter(pc.is_null(paths)).to_pylist()
-            part.progress.unlisted += [Unlisted(name, BAD_NAME, about) for name in nameless]
+            part.progress.unlisted += [Unlisted(name, BAD_NAME, detail) for name in nameless]
             batch = batch.filter(pc.is_valid(paths))
         part.write(batch)

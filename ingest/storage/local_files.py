@@ -1,4 +1,4 @@
-"""Files of the local file system, by their plain paths; no link below a root is followed."""
+"""Files of the local file system by path. No link below a root is followed."""
 
 import os
 import shutil
@@ -13,92 +13,92 @@ from ingest.storage import folders
 
 
 class LocalFiles:
-    """``root``: ``None`` for a path that its user named; then links on the way to it are followed."""
+    """``root``: ``None`` for a path that a user entered: links in its directories are followed."""
 
     def __init__(self, root: str | None = None) -> None:
         self._root = root
 
     @contextmanager
     def at(self, path: str, make: beneath.Make = None) -> Iterator[tuple[int, str]]:
-        """The directory of a path as a descriptor, and its name in it. Raises ``OSError``."""
+        """Yields a descriptor of the path's directory, and its name in it. Raises ``OSError``."""
         root = Path(path).parent if self._root is None else Path(self._root)
-        names = beneath.steps(root, path)
+        names = beneath.names_below(root, path)
         if not names:
             raise IsADirectoryError(f"{path} is a root, not a file in it")
-        if make == "as_around":
+        if make == "like_parent":
             folders.make(root)
         elif make == "private":
             root.mkdir(parents=True, exist_ok=True)
-        with beneath.folder(root, names[:-1], make=make) as within:
-            yield within, names[-1]
+        with beneath.open_folder(root, names[:-1], make=make) as parent:
+            yield parent, names[-1]
 
     def stat(self, path: str) -> os.stat_result:
-        with self.at(path) as (within, name):
-            return os.stat(name, dir_fd=within, follow_symlinks=False)
+        with self.at(path) as (parent, name):
+            return os.stat(name, dir_fd=parent, follow_symlinks=False)
 
     def open(self, path: str, mode: Literal["rb"] = "rb") -> BinaryIO:
-        with self.at(path) as (within, name):
-            if not stat.S_ISREG(beneath.refuse_link(within, name, path).st_mode):
+        with self.at(path) as (parent, name):
+            if not stat.S_ISREG(beneath.refuse_link(parent, name, path).st_mode):
                 raise OSError(f"{path} is no regular file")
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            return os.fdopen(os.open(name, flags, dir_fd=within), mode)
+            return os.fdopen(os.open(name, flags, dir_fd=parent), mode)
 
     def create(self, path: str) -> BinaryIO:
-        with self.at(path) as (within, name):
+        with self.at(path) as (parent, name):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            return os.fdopen(os.open(name, flags, 0o666, dir_fd=within), "wb")
+            return os.fdopen(os.open(name, flags, 0o666, dir_fd=parent), "wb")
 
-    def dress(
+    def copy_attributes(
         self, path: str, other: os.stat_result, mask: int = 0o777, *, times: bool = False
     ) -> None:
         with self.open(path) as file:
             if times:
                 os.utime(file.fileno(), ns=(other.st_atime_ns, other.st_mtime_ns))
-            beneath.like(file.fileno(), other, mask)
+            beneath.copy_mode(file.fileno(), other, mask)
 
     def link(self, path: str, there: "LocalFiles", target: str) -> None:
-        with self.at(path) as (within, name), there.at(target) as (other, goal):
-            beneath.refuse_link(within, name, path)
-            os.link(name, goal, src_dir_fd=within, dst_dir_fd=other, follow_symlinks=False)
+        with self.at(path) as (parent, name), there.at(target) as (other, target_name):
+            beneath.refuse_link(parent, name, path)
+            os.link(name, target_name, src_dir_fd=parent, dst_dir_fd=other, follow_symlinks=False)
 
     def rename(self, path: str, target: str) -> None:
-        with self.at(path) as (within, name), self.at(target) as (other, goal):
-            os.rename(name, goal, src_dir_fd=within, dst_dir_fd=other)
+        with self.at(path) as (parent, name), self.at(target) as (other, target_name):
+            os.rename(name, target_name, src_dir_fd=parent, dst_dir_fd=other)
 
     def unlink(self, path: str) -> None:
-        with self.at(path) as (within, name):
-            os.unlink(name, dir_fd=within)
+        with self.at(path) as (parent, name):
+            os.unlink(name, dir_fd=parent)
 
     def make_folder_of(self, path: str, *, private: bool = False) -> None:
-        with self.at(path, "private" if private else "as_around"):
+        with self.at(path, "private" if private else "like_parent"):
             pass
 
     def sync_folder_of(self, path: str) -> None:
-        with self.at(path) as (within, _), _open(within, ".") as here:
-            os.fsync(here)
+        with self.at(path) as (parent, _), _open(parent, ".") as descriptor:
+            os.fsync(descriptor)
 
     def names(self, path: str) -> list[str]:
-        with self.at(path) as (within, name), _open(within, name) as here:
-            return os.listdir(here)  # noqa: PTH208 - a descriptor, not a path
+        with self.at(path) as (parent, name), _open(parent, name) as descriptor:
+            return os.listdir(descriptor)  # noqa: PTH208 - a descriptor, not a path
 
     def remove_empty(self, path: str) -> None:
-        with suppress(OSError), self.at(path) as (within, name):
-            for _, inner, _, here in os.fwalk(name, topdown=False, dir_fd=within):
-                for directory in inner:
+        with suppress(OSError), self.at(path) as (parent, name):
+            for _, directories, _, descriptor in os.fwalk(name, topdown=False, dir_fd=parent):
+                for directory in directories:
                     with suppress(OSError):
-                        os.rmdir(directory, dir_fd=here)
-            os.rmdir(name, dir_fd=within)
+                        os.rmdir(directory, dir_fd=descriptor)
+            os.rmdir(name, dir_fd=parent)
 
     def remove_tree(self, path: str) -> None:
-        with suppress(FileNotFoundError), self.at(path) as (within, name):
-            shutil.rmtree(name, dir_fd=within)
+        with suppress(FileNotFoundError), self.at(path) as (parent, name):
+            shutil.rmtree(name, dir_fd=parent)
 
 
 @contextmanager
-def _open(within: int, name: str) -> Iterator[int]:
+def _open(parent: int, name: str) -> Iterator[int]:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    here = os.open(name, flags, dir_fd=within)
+    descriptor = os.open(name, flags, dir_fd=parent)
     try:
-        yield here
+        yield descriptor
     finally:
-        os.close(here)
+        os.close(descriptor)

@@ -12,7 +12,7 @@ from ingest.storage.tree import renames
 
 
 class AlreadyWritten(FileExistsError):
-    """Another process wrote this file; it stays as it is."""
+    pass
 
 
 class PlanFolder:
@@ -25,7 +25,6 @@ class PlanFolder:
         self._local = LocalFiles(within or str(Path(self._root).parent)) if is_local else None
 
     def write(self, name: str, content: bytes) -> None:
-        """As a whole or not at all; raises :class:`AlreadyWritten`."""
         path = f"{self._root}/{name}"
         if self._local is not None:
             _write_once(self._local, path, content)
@@ -75,7 +74,6 @@ class PlanFolder:
         )
 
     def remove(self) -> None:
-        """Only for unfinished and expired plans."""
         if self._local is not None:
             self._local.remove_tree(self._root)
         elif self._filesystem.exists(self._root):

@@ -1,5 +1,5 @@
-"""A listing on disk: Parquet parts that are each whole, and ``_listed.json``, written last, which
-makes them a listing.
+"""A listing on disk: complete Parquet parts, and ``_listed.json``. The latter is written last:
+without it the listing is not finished.
 """
 
 import json
@@ -27,13 +27,15 @@ BAD_NAME = "bad_name"
 
 @dataclass(frozen=True, slots=True)
 class Unlisted(Skip):
-    """``other``: canonical target of a link, or the other name of a directory; else empty."""
+    """``other``: canonical target of a link, or the other name of a directory; else ""."""
 
     other: str = ""
 
 
 def named_in(roots: Iterable[Root], other: str) -> str:
-    """The target of a link, in the naming of its root, which may be read elsewhere."""
+    """The target ``other`` of a link, as a URI of the root that contains it, since a root may be
+    read elsewhere. Empty if the target contains a root.
+    """
     for root in roots:
         places = {root.uri, canonical(root.reading)}
         if "://" not in root.reading:
@@ -56,20 +58,17 @@ SCHEMA = pa.schema(
         pa.field("replication", pa.int64()),
     ]
 )
-"""``path`` is canonical, ``listed_path`` opens the file; ``modified`` and ``replication`` (copies
-of each block, of HDFS) are null if unknown.
+"""``path`` is canonical; ``listed_path`` is for opening the file. ``modified`` and ``replication``
+(copies of each block in HDFS) are null if unknown.
 """
 
 LISTED, BEGUN = "_listed.json", "_begun.json"
 _PROGRESS = b"weir.listing"
 _PUT_AT_ONCE = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "az", "memory"})
-"""Stores where a file appears when it is closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """``as_of`` is when listing began: later files may be missing."""
-
     root: str
     read_at: str | None
     directory: str
@@ -81,7 +80,9 @@ class Listed:
 
 @dataclass(slots=True)
 class Progress:
-    """What one part covers. Directories are relative to the root, with their leading slash."""
+    """What a part covers. ``directories`` are finished, ``found`` are their subdirectories: both
+    relative to the root, with leading slash.
+    """
 
     directories: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
@@ -135,7 +136,7 @@ class Snapshot:
             unlisted += part.unlisted
         for name in self._names():
             if name.startswith("."):
-                # Of an attempt that was killed.
+                # A killed process left this file.
                 self._filesystem.rm_file(f"{self._path}/{name}")
         listed = Listed(root, read_at, self.directory, files, total, tuple(unlisted), as_of)
         written = asdict(listed) | {"as_of": as_of.isoformat()}
@@ -157,10 +158,9 @@ class Snapshot:
 
     @contextmanager
     def create(self, name: str) -> Iterator[Any]:
-        """The file appears as a whole or not at all."""
         target = f"{self._path}/{name}"
-        at = target if self._put_at_once else f"{self._path}/.{name}.writing"
-        stream = self._filesystem.open(at, "wb")
+        path = target if self._put_at_once else f"{self._path}/.{name}.writing"
+        stream = self._filesystem.open(path, "wb")
         try:
             yield stream
         except BaseException:
@@ -168,8 +168,8 @@ class Snapshot:
             (discard or stream.close)()
             raise
         stream.close()
-        if at != target:
-            self._filesystem.mv(at, target)
+        if path != target:
+            self._filesystem.mv(path, target)
 
     def _names(self) -> list[str]:
         return sorted(
@@ -179,8 +179,6 @@ class Snapshot:
 
 
 class Part:
-    """Valid only after ``close``."""
-
     def __init__(self, snapshot: Snapshot, name: str) -> None:
         self._file = snapshot.create(name)
         self._writer = pq.ParquetWriter(self._file.__enter__(), SCHEMA, compression="zstd")

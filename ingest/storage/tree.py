@@ -1,6 +1,6 @@
-"""Inspects, moves and deletes single files on any file system, by plain local path or fsspec URI.
-It never overwrites a file, and only removes files that are as expected. ``within`` is the root that
-a path lies below: no link below it is followed (``ingest/beneath.py``).
+"""Inspects, moves and deletes single files on any file system, by local path or fsspec URI. A file
+is never overwritten, and only deleted if it is as expected. ``within`` is the root above a path: no
+link below it is followed (``ingest/beneath.py``).
 """
 
 import errno
@@ -22,20 +22,18 @@ from ingest.storage.local_files import LocalFiles
 from ingest.storage.roots import local_path
 
 RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
-"""Whose move is one atomic step at their server; on others it is a copy, then a deletion."""
+"""File systems whose server moves a file in one atomic step. Others copy, then delete."""
 
 
 class TreeError(IngestError):
-    """A file could not be inspected, moved or deleted, and is where it was."""
+    """A file could not be inspected, moved or deleted. It is still in its place."""
 
 
 class Gone(TreeError):
-    """There is no such file (any more)."""
+    """There is no such file, or not any more."""
 
 
 class Occupied(TreeError):
-    """The target exists already, and is not overwritten."""
-
     def __init__(self, target: str) -> None:
         super().__init__(
             message("{target:name} exists; move it away, then try again.", target=target)
@@ -43,7 +41,7 @@ class Occupied(TreeError):
 
 
 class NotAFile(TreeError):
-    """A link, a directory or another entry that is no regular file."""
+    """A directory or another entry that is not a regular file."""
 
 
 class Linked(TreeError):
@@ -56,34 +54,33 @@ class Changed(TreeError):
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """``modified`` in UTC, cut to milliseconds as listings are; ``None`` if unknown."""
+    """``modified`` is in UTC, cut to milliseconds as in listings; ``None`` if unknown."""
 
     bytes: int
     modified: datetime | None
 
 
 def stat(path: str, within: str | None = None) -> Stat:
-    """Raises ``Gone`` if there is no file, other ``TreeError`` if that is unknown."""
+    """Raises ``Gone`` if there is no file, another ``TreeError`` if that is unknown."""
     filesystem, name = _at(path, within)
     with _reported(message("looked at"), path):
         if isinstance(filesystem, LocalFiles):
             status = filesystem.stat(name)
             is_file = S_ISREG(status.st_mode)
-            known = Stat(status.st_size, from_nanoseconds(status.st_mtime_ns))
+            found = Stat(status.st_size, from_nanoseconds(status.st_mtime_ns))
         else:
             filesystem.invalidate_cache(filesystem._parent(name))
             info = filesystem.info(name)
             is_file = info.get("type") == "file"
-            known = Stat(int(info.get("size") or 0), cut(modified_at(info)))
+            found = Stat(int(info.get("size") or 0), cut(modified_at(info)))
     if not is_file:
         raise NotAFile(
             message("{path:name} is not a file; only files are moved and deleted.", path=path)
         )
-    return known
+    return found
 
 
 def exists(path: str, within: str | None = None) -> bool:
-    """Raises ``TreeError`` if that is unknown: a file that cannot be seen need not be gone."""
     try:
         stat(path, within)
     except Gone:
@@ -98,22 +95,22 @@ Within = tuple[str | None, str | None]
 def move(
     path: str, target: str, expected: Stat | None = None, within: Within = (None, None)
 ) -> None:
-    """After an error the file is (also) at ``path``. Atomic if the file system supports it. Across
-    file systems and on object stores the copy is made under another name, compared, put in place,
-    and only then the original deleted. An interrupted move is finished by repeating it. Directories
-    on the way to ``target`` are made. Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
+    """Atomic if the file system supports it. Across file systems and on object stores, the original
+    is deleted after a verified copy. After an error the file is (also) at ``path``; to finish an
+    interrupted move, repeat it. Creates directories above ``target``. Raises ``Occupied``,
+    ``Gone``, ``Changed`` or ``TreeError``.
     """
     _check(path, expected, within[0])
-    here, name = _at(path, within[0])
-    there, goal = _at(target, within[1])
+    source_fs, name = _at(path, within[0])
+    target_fs, goal = _at(target, within[1])
     with _reported(message("moved"), path):
-        if isinstance(here, LocalFiles) and isinstance(there, LocalFiles):
-            _move_locally((here, name), (there, goal), expected, within)
-        elif here is there and renames(here):
+        if isinstance(source_fs, LocalFiles) and isinstance(target_fs, LocalFiles):
+            _move_locally((source_fs, name), (target_fs, goal), expected, within)
+        elif source_fs is target_fs and renames(source_fs):
             if exists(target):
                 raise Occupied(target)
-            here.makedirs(here._parent(goal), exist_ok=True)
-            here.mv(name, goal)
+            source_fs.makedirs(source_fs._parent(goal), exist_ok=True)
+            source_fs.mv(name, goal)
         else:
             copy(path, target, expected, within)
             delete(path, expected, within[0])
@@ -122,7 +119,7 @@ def move(
 def copy(
     path: str, target: str, expected: Stat | None = None, within: Within = (None, None)
 ) -> None:
-    """Make a verified copy; an existing one with the same content is kept. Raises as ``move``."""
+    """Make a verified copy, unless ``target`` has the same content. Raises like ``move``."""
     before = _check(path, expected, within[0])
     _copy(path, target, within)
     if stat(path, within[0]) != before:
@@ -137,7 +134,7 @@ def copy(
 
 
 def copy_first(path: str, target: str, size: int, within: Within = (None, None)) -> str:
-    """The first ``size`` bytes of a file that only grows, verified; their SHA-256."""
+    """Copy the first ``size`` bytes of a file that only grows, verified. Returns their SHA-256."""
     if stat(path, within[0]).bytes < size:
         raise Changed(
             message("{path:name} has fewer bytes than {size:count}.", path=path, size=size)
@@ -146,25 +143,25 @@ def copy_first(path: str, target: str, size: int, within: Within = (None, None))
 
 
 def _copy(path: str, target: str, within: Within, size: int | None = None) -> str:
-    here, name = _at(path, within[0])
-    there, goal = _at(target, within[1])
+    source_fs, name = _at(path, within[0])
+    target_fs, goal = _at(target, within[1])
     with _reported(message("copied"), path, target):
         if exists(target, within[1]):
-            digest = copying.digest_of(here, name, size)
+            digest = copying.digest_of(source_fs, name, size)
             is_whole = size in (None, stat(target, within[1]).bytes)
-            if is_whole and copying.digest_of(there, goal) == digest:
+            if is_whole and copying.digest_of(target_fs, goal) == digest:
                 return digest
             raise Occupied(target)
-        if isinstance(there, LocalFiles):
-            there.make_folder_of(goal)
-            return copying.to_local(here, name, there, goal, size)
-        there.makedirs(there._parent(goal), exist_ok=True)
-        if here is there and size is None:
-            copying.within(there, name, goal)
+        if isinstance(target_fs, LocalFiles):
+            target_fs.make_folder_of(goal)
+            return copying.to_local(source_fs, name, target_fs, goal, size)
+        target_fs.makedirs(target_fs._parent(goal), exist_ok=True)
+        if source_fs is target_fs and size is None:
+            copying.inside(target_fs, name, goal)
             return ""
-        # A whole file goes into quarantine, where nobody reads half of one.
-        in_one_step = size is not None and renames(there)
-        return copying.to_remote(here, name, there, goal, size, renames=in_one_step)
+        # Whole files are copied into quarantine, where nothing reads an incomplete copy.
+        in_one_step = size is not None and renames(target_fs)
+        return copying.to_remote(source_fs, name, target_fs, goal, size, renames=in_one_step)
 
 
 def delete(path: str, expected: Stat | None = None, within: str | None = None) -> None:
@@ -205,19 +202,18 @@ def _check(path: str, expected: Stat | None, within: str | None) -> Stat:
 
 def _move_locally(
     source: tuple[LocalFiles, str],
-    goal: tuple[LocalFiles, str],
+    destination: tuple[LocalFiles, str],
     expected: Stat | None,
     within: Within,
 ) -> None:
-    (here, path), (there, target) = source, goal
-    there.make_folder_of(target)
+    (source_fs, path), (target_fs, target) = source, destination
+    target_fs.make_folder_of(target)
     try:
-        # Content and times stay, as it is the same file.
-        here.link(path, there, target)
+        source_fs.link(path, target_fs, target)
     except FileExistsError as error:
-        if not os.path.samestat(here.stat(path), there.stat(target)):
+        if not os.path.samestat(source_fs.stat(path), target_fs.stat(target)):
             raise Occupied(target) from error
-        # A move that was interrupted between the two steps.
+        # An earlier move was interrupted between link and deletion.
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
             raise
@@ -230,7 +226,7 @@ def _at(path: str, within: str | None) -> tuple[Any, str]:
     if "://" not in path or path.startswith("file:"):
         return LocalFiles(within and local_path(within)), local_path(path)
     with _reported(message("reached"), path):
-        # Without the cache of listings: what is to be deleted is looked at as it is now.
+        # The cache of listings is not used, since it may be out of date.
         return of_listed(path)
 
 

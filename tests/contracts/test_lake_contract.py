@@ -29,7 +29,7 @@ def test_every_record_class_has_its_table():
             "jobs",
             "end_time",
             INSTANT,
-            "null while it runs; of NOT_LISTED when it was last listed",
+            "null while it runs; when it was last listed if NOT_LISTED",
             "",
         ),
         ("jobs", "min_pause_ms", pa.int64(), "between two checkpoints", "ms"),

@@ -111,5 +111,5 @@ def test_a_search_for_metadata_goes_behind_no_link_and_a_metadata_that_leads_out
 def test_directories_that_may_be_entered_and_not_listed_are_gone_through(root: Path) -> None:
     (root / "a" / "b").mkdir(parents=True)
     (root / "a").chmod(0o300)
-    with beneath.folder(root, ("a", "b")) as here:
+    with beneath.open_folder(root, ("a", "b")) as here:
         assert os.path.samestat(os.fstat(here), (root / "a" / "b").stat())

@@ -23,7 +23,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 
 from ingest.discovery.reading import _read_all
 from ingest.discovery.sources import DiscoverySource
-from ingest.discovery.zookeeper import written_address
+from ingest.discovery.zookeeper import parse_address
 from ingest.errors import Refused
 from ingest.pushed import bounds, json_records, loki, otlp, otlp_metrics
 from ingest.pushed.entries import MAX_LINE_CHARACTERS, Entry
@@ -363,7 +363,7 @@ def test_a_damaged_file_of_targets_is_named_and_the_one_beside_it_is_read(
 def test_what_a_node_of_zookeeper_holds_is_an_address_or_refused(junk: bytes, at: int) -> None:
     text = b"http://jm:8081"
     node = b"\xac\xed\x00\x05\x77" + bytes([len(text) + 2]) + len(text).to_bytes(2, "big") + text
-    assert written_address(node) == text.decode()
+    assert parse_address(node) == text.decode()
     for content in (
         junk,
         node[:at],
@@ -371,7 +371,7 @@ def test_what_a_node_of_zookeeper_holds_is_an_address_or_refused(junk: bytes, at
         node[:6] + b"\xff\xff" + b"x" * 70_000,
     ):
         try:
-            assert written_address(content).isascii()
+            assert parse_address(content).isascii()
         except ValueError as error:
             assert "leader election" in str(error)
 

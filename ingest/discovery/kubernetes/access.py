@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.discovery.documents import from_yaml
 from ingest.errors import Skipped
-from ingest.json_members import mapping, objects
+from ingest.json_members import as_object, object_list
 from ingest.messages import message
 from ingest.network.uris import is_http_address
 from ingest.regular_files import open_regular
@@ -35,7 +35,7 @@ class Credentials:
 
 
 def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
-    """Read each time: the token of a pod is replaced every hour. Raises ``Skipped``."""
+    """Reads the files anew, since the token of a pod is replaced every hour. Raises ``Skipped``."""
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
@@ -52,8 +52,8 @@ def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
         namespace = ""
     address = f"[{host}]" if ":" in host else host
     return ApiServer(
-        checked_url(f"https://{address}:{port}"),
-        context(ca, Credentials(token)),
+        check_url(f"https://{address}:{port}"),
+        tls_context(ca, Credentials(token)),
         token,
         "",
         namespace,
@@ -79,8 +79,7 @@ def read_text(path: str) -> str:
         raise Skipped(message("{path:text} holds no text", path=path)) from error
 
 
-def checked_url(url: str) -> str:
-    """Raises ``Skipped``."""
+def check_url(url: str) -> str:
     if not is_http_address(url):
         raise Skipped(
             message("the address of the API server must be such as https://10.0.0.1:6443")
@@ -88,29 +87,29 @@ def checked_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def context(ca: str, credentials: Credentials, *, verify: bool = True) -> ssl.SSLContext:
-    """``ca``: PEM; "" for the authorities of the system. Raises ``Skipped``, without content."""
+def tls_context(ca: str, credentials: Credentials, *, verify: bool = True) -> ssl.SSLContext:
+    """``ca``: PEM, or "" for the authorities of the system. Raises ``Skipped``, without secrets."""
     try:
-        made = ssl.create_default_context(cadata=ca or None)
+        tls = ssl.create_default_context(cadata=ca or None)
     except (ssl.SSLError, ValueError) as error:
         raise Skipped(
             message("the certificate authority of the API server is not a PEM certificate")
         ) from error
     if not verify:
-        made.check_hostname = False
-        made.verify_mode = ssl.CERT_NONE
+        tls.check_hostname = False
+        tls.verify_mode = ssl.CERT_NONE
     if credentials.certificate:
-        _load(made, credentials)
-    return made
+        _load(tls, credentials)
+    return tls
 
 
-def _load(made: ssl.SSLContext, credentials: Credentials) -> None:
-    """OpenSSL takes certificates only from files: a private one, deleted at once."""
+def _load(tls: ssl.SSLContext, credentials: Credentials) -> None:
+    """OpenSSL reads certificates only from files, so a private file is written and deleted."""
     descriptor, path = tempfile.mkstemp(prefix="weir-kubernetes-")
     try:
         with os.fdopen(descriptor, "w") as file:
             file.write(f"{credentials.certificate}\n{credentials.key}\n")
-        made.load_cert_chain(
+        tls.load_cert_chain(
             path, password=""
         )  # an empty password keeps OpenSSL from asking for one on the terminal
     except (ssl.SSLError, OSError, ValueError) as error:
@@ -127,27 +126,27 @@ def _load(made: ssl.SSLContext, credentials: Credentials) -> None:
 MAX_NAMED = 1_000
 
 
-def read_kubeconfig(path: str, named: str = "") -> ApiServer:
-    """``named``: a context, else ``current-context``. Raises ``Skipped``, without secrets."""
+def read_kubeconfig(path: str, context_name: str = "") -> ApiServer:
+    """``context_name``: by default ``current-context``. Raises ``Skipped``, without secrets."""
     document = from_yaml(read_text(path).encode())
     if not isinstance(document, dict):
         raise Skipped(
             message("{path:name} is not a kubeconfig: names with values are expected", path=path)
         )
     folder = Path(path).parent
-    wanted = named or _text(document, "current-context")
-    if not wanted:
+    name = context_name or _text(document, "current-context")
+    if not name:
         raise Skipped(
             message("{path:name} has no current-context: say which 'context' of it", path=path)
         )
-    chosen = _find_named(document, "contexts", "context", wanted)
-    cluster = _find_named(document, "clusters", "cluster", _text(chosen, "cluster"))
+    context = _find_named(document, "contexts", "context", name)
+    cluster = _find_named(document, "clusters", "cluster", _text(context, "cluster"))
     user = (
-        _find_named(document, "users", "user", _text(chosen, "user"))
-        if _text(chosen, "user")
+        _find_named(document, "users", "user", _text(context, "user"))
+        if _text(context, "user")
         else {}
     )
-    url = checked_url(_text(cluster, "server"))
+    url = check_url(_text(cluster, "server"))
     credentials = _credentials(user, folder)
     if _text(cluster, "proxy-url"):
         raise Skipped(message("its cluster has a 'proxy-url', and Weir uses no proxy"))
@@ -156,11 +155,11 @@ def read_kubeconfig(path: str, named: str = "") -> ApiServer:
             raise Skipped(
                 message("its server uses plain HTTP, and Weir sends credentials only over HTTPS")
             )
-        return ApiServer(url, None, namespace=_text(chosen, "namespace"))
+        return ApiServer(url, None, namespace=_text(context, "namespace"))
     verify = cluster.get("insecure-skip-tls-verify") is not True
-    tls = context(_content(cluster, "certificate-authority", folder), credentials, verify=verify)
+    tls = tls_context(_pem(cluster, "certificate-authority", folder), credentials, verify=verify)
     return ApiServer(
-        url, tls, credentials.token, _text(cluster, "tls-server-name"), _text(chosen, "namespace")
+        url, tls, credentials.token, _text(cluster, "tls-server-name"), _text(context, "namespace")
     )
 
 
@@ -181,8 +180,8 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
                 "a token or a certificate"
             )
         )
-    certificate = _content(user, "client-certificate", folder)
-    key = _content(user, "client-key", folder)
+    certificate = _pem(user, "client-certificate", folder)
+    key = _pem(user, "client-key", folder)
     if bool(certificate) != bool(key):
         raise Skipped(
             message("its user has only one of client certificate and key; both are needed")
@@ -197,11 +196,11 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
     return Credentials(token, certificate, key)
 
 
-def _content(given: dict[str, Any], key: str, folder: Path) -> str:
-    """``key-data`` (base64 of PEM), else the file ``key`` (relative to the kubeconfig): the order
-    of client-go.
+def _pem(section: dict[str, Any], key: str, folder: Path) -> str:
+    """``key-data`` (base64 of PEM), else the file ``key`` (relative to the kubeconfig), in the
+    order of client-go.
     """
-    data = _text(given, f"{key}-data", longest=1024 * 1024)
+    data = _text(section, f"{key}-data", longest=1024 * 1024)
     if data:
         try:
             return base64.b64decode(data, validate=True).decode()
@@ -209,21 +208,21 @@ def _content(given: dict[str, Any], key: str, folder: Path) -> str:
             raise Skipped(
                 message("its {key:text}-data is not base64-encoded PEM", key=key)
             ) from error
-    path = _text(given, key)
+    path = _text(section, key)
     return read_text(str(folder / path)) if path else ""
 
 
 def _find_named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
-    for entry in objects(document, key)[:MAX_NAMED]:
+    for entry in object_list(document, key)[:MAX_NAMED]:
         if entry.get("name") == name:
-            return mapping(entry.get(inner))
+            return as_object(entry.get(inner))
     raise Skipped(
         message("it has no entry {name:text} in {key:text}", name=f"{name[:100]!r}", key=key)
     )
 
 
-def _text(given: dict[str, Any], key: str, longest: int = 64 * 1024) -> str:
-    text = given.get(key) or ""
+def _text(section: dict[str, Any], key: str, longest: int = 64 * 1024) -> str:
+    text = section.get(key) or ""
     if not isinstance(text, str) or len(text) > longest or "\0" in text:
         raise Skipped(message("its {key:text} is not text", key=f"{key!r}"))
     return text

@@ -11,7 +11,7 @@ from ingest.sources import Auth
 PAGE_BYTES = 32 * 1024 * 1024
 PAGE_TIMEOUT_S = 10.0
 RETRY_PAUSE_S = 1.0
-"""An API server that answers 429 or 503 is overloaded."""
+"""Pause after 429 or 503, since the API server is overloaded."""
 
 _MEANING = {
     401: message(
@@ -25,15 +25,13 @@ _MEANING = {
 
 
 class ApiFault(Skipped):
-    """``status`` is 0 if no answer came."""
-
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
         self.status = status
 
 
 class Api(RestClient):
-    """Errors hold nothing of the server's answer but its status."""
+    """Of a failed answer, errors contain only the status."""
 
     def __init__(self, server: ApiServer) -> None:
         super().__init__(

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ingest.discovery.kubernetes.reports import report_of
-from ingest.discovery.naming import filled
+from ingest.discovery.naming import fill
 from ingest.discovery.operator_report import OperatorReport
 from ingest.discovery.sources import KubernetesSource, RefusedTarget
 from ingest.discovery.target_groups import MAX_VALUE, Target
@@ -14,23 +14,23 @@ from ingest.redaction.texts import redact
 
 META = "__meta_kubernetes_"
 KEPT_LABELS = ("team", "environment", "region")
-"""Clusters always get these; others only if the source names them."""
+"""Clusters always get these labels; other labels only if the source names them."""
 
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_]")
 
-Kept = Mapping[str, Any]
+Summary = Mapping[str, Any]
 
 
 @dataclass(slots=True)
 class ListedObjects:
-    """``events`` is None if they may not be read."""
+    """``events`` is None if Weir may not read them."""
 
-    deployments: list[Kept] = field(default_factory=list)
-    session_jobs: list[Kept] = field(default_factory=list)
-    services: list[Kept] = field(default_factory=list)
-    leaders: list[Kept] = field(default_factory=list)
-    snapshots: list[Kept] = field(default_factory=list)
-    events: list[Kept] | None = None
+    deployments: list[Summary] = field(default_factory=list)
+    session_jobs: list[Summary] = field(default_factory=list)
+    services: list[Summary] = field(default_factory=list)
+    leaders: list[Summary] = field(default_factory=list)
+    snapshots: list[Summary] = field(default_factory=list)
+    events: list[Summary] | None = None
 
 
 def targets(
@@ -40,7 +40,7 @@ def targets(
     services = {
         (service["namespace"], service["cluster_id"]): service for service in listing.services
     }
-    leading = {(leader["namespace"], leader["cluster_id"]): leader for leader in listing.leaders}
+    leaders = {(leader["namespace"], leader["cluster_id"]): leader for leader in listing.leaders}
     session_jobs = _by((job["namespace"], job["deployment"], job) for job in listing.session_jobs)
     cluster_of = {("FlinkDeployment", *key): key for key in deployments}
     cluster_of |= {
@@ -49,11 +49,11 @@ def targets(
     }
     events = None if listing.events is None else _group_by_cluster(listing.events, cluster_of)
     snapshots = _group_by_cluster(listing.snapshots, cluster_of)
-    made, unled = [], []
-    for key in sorted({*deployments, *services, *leading}):
-        deployment, service, leader = deployments.get(key), services.get(key), leading.get(key)
+    found, without_leader = [], []
+    for key in sorted({*deployments, *services, *leaders}):
+        deployment, service, leader = deployments.get(key), services.get(key), leaders.get(key)
         if deployment is None and service is None and leader is not None and not leader["url"]:
-            unled.append(
+            without_leader.append(
                 RefusedTarget(
                     f"ConfigMap {'/'.join(_id(leader))}",
                     "it has no leader now; it stays unchanged",
@@ -63,45 +63,45 @@ def targets(
             continue
         report = None
         if deployment is not None:
-            of_events = None if events is None else events.get(key, [])
+            cluster_events = None if events is None else events.get(key, [])
             report = report_of(
-                deployment, session_jobs.get(key, []), of_events, snapshots.get(key, [])
+                deployment, session_jobs.get(key, []), cluster_events, snapshots.get(key, [])
             )
-        made.append(_target(source, key, deployment, service, leader, report))
-    return made, unled
+        found.append(_target(source, key, deployment, service, leader, report))
+    return found, without_leader
 
 
 def _target(
     source: KubernetesSource,
     key: tuple[str, str],
-    deployment: Kept | None,
-    service: Kept | None,
-    leader: Kept | None,
+    deployment: Summary | None,
+    service: Summary | None,
+    leader: Summary | None,
     report: OperatorReport | None,
 ) -> Target:
     namespace, cluster_id = key
-    labelled = deployment or service or leader or {"labels": {}}
+    resource = deployment or service or leader or {"labels": {}}
     port = service["port"] if service else deployment["port"] if deployment else 0
-    known = {
+    values = {
         "namespace": namespace,
         "name": cluster_id,
         "service": f"{cluster_id}-rest",
         "port": str(port),
     }
-    own = {name: redact(text) for name, text in labelled["labels"].items()}
+    texts = {name: redact(text) for name, text in resource["labels"].items()}
     labels = {
-        f"{META}label_{_NOT_IN_LABELS.sub('_', name)}"[:64]: text for name, text in own.items()
+        f"{META}label_{_NOT_IN_LABELS.sub('_', name)}"[:64]: text for name, text in texts.items()
     }
-    labels |= {name: own[name] for name in KEPT_LABELS if own.get(name)}
-    labels |= {f"{META}{name}": text for name, text in known.items()}
+    labels |= {name: texts[name] for name in KEPT_LABELS if texts.get(name)}
+    labels |= {f"{META}{name}": text for name, text in values.items()}
     labels |= {"namespace": namespace, "cluster": f"{namespace}.{cluster_id}"}
     url = (
         leader["url"]
         if leader and leader["url"] and source.leader
-        else filled(source.address, known)
+        else fill(source.address, values)
     )
-    address, placed = _split_url(url)
-    return Target(address, labels | placed, report)
+    address, location = _split_url(url)
+    return Target(address, labels | location, report)
 
 
 def _split_url(url: str) -> tuple[str, dict[str, str]]:
@@ -114,20 +114,20 @@ def _split_url(url: str) -> tuple[str, dict[str, str]]:
     return parts.netloc, labels | ({"__metrics_path__": parts.path} if parts.path else {})
 
 
-def _id(resource: Kept) -> tuple[str, str]:
+def _id(resource: Summary) -> tuple[str, str]:
     return resource["namespace"], resource["name"]
 
 
-def _by(pairs: Iterable[tuple[str, str, Kept]]) -> dict[tuple[str, str], list[Kept]]:
-    resources_by_owner: dict[tuple[str, str], list[Kept]] = defaultdict(list)
+def _by(pairs: Iterable[tuple[str, str, Summary]]) -> dict[tuple[str, str], list[Summary]]:
+    resources_by_owner: dict[tuple[str, str], list[Summary]] = defaultdict(list)
     for namespace, name, resource in pairs:
         resources_by_owner[namespace, name].append(resource)
     return resources_by_owner
 
 
 def _group_by_cluster(
-    events: Iterable[Kept], cluster_of: Mapping[tuple[str, str, str], tuple[str, str]]
-) -> dict[tuple[str, str], list[Kept]]:
+    events: Iterable[Summary], cluster_of: Mapping[tuple[str, str, str], tuple[str, str]]
+) -> dict[tuple[str, str], list[Summary]]:
     return _by(
         (*cluster_of[key], entry)
         for entry in events

@@ -1,6 +1,6 @@
-"""What is kept of objects of an API server: plain values, or None for an object that is none of
-ours. Fields are those of the CustomResourceDefinitions of the Flink Kubernetes Operator
-(``flink.apache.org/v1beta1``) and of core/v1. What is missing is "" or None.
+"""Summaries of objects of an API server: plain values, or None for an object that Weir does not
+read. Fields are those of the CustomResourceDefinitions of the Flink Kubernetes Operator
+(``flink.apache.org/v1beta1``) and of core/v1. Missing fields are "" or None.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Any
 from ingest import json_bounds
 from ingest.discovery.target_groups import MAX_VALUE
 from ingest.flink_ids import is_flink_id
-from ingest.json_members import listed, mapping, member
+from ingest.json_members import as_list, as_object, member
 from ingest.redaction.texts import redact
 
 REST_PORT = 8081
@@ -18,7 +18,9 @@ MAX_LABELS = 64
 MESSAGE_CHARS = 1_000
 STANDALONE, NATIVE = "flink-standalone-kubernetes", "flink-native-kubernetes"
 LEADER = "org.apache.flink.k8s.leader.restserver"
-"""Of the ConfigMap ``<cluster id>-cluster-config-map`` (1.15+): ``<session id>,<address>``."""
+"""Key of the ConfigMap ``<cluster id>-cluster-config-map`` (1.15+), with the value
+``<session id>,<address>``.
+"""
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -26,31 +28,32 @@ _EARLIEST_MS, _LATEST_MS = 1_262_304_000_000, 7_258_118_400_000
 
 
 def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkDeployment``; a session cluster's ``spec`` has no job."""
-    kept = _resource(resource, "FlinkDeployment")
-    if kept is None:
+    summary = _resource(resource, "FlinkDeployment")
+    if summary is None:
         return None
-    return kept | {
+    return summary | {
         "job_manager": _word(_part(resource, "status"), "jobManagerDeploymentStatus"),
         "port": _configured_port(_part(_part(resource, "spec"), "flinkConfiguration")),
     }
 
 
 def session_job(resource: dict[str, Any]) -> dict[str, Any] | None:
-    kept = _resource(resource, "FlinkSessionJob")
-    return kept and kept | {"deployment": _text(_part(resource, "spec").get("deploymentName"))}
+    summary = _resource(resource, "FlinkSessionJob")
+    return summary and summary | {
+        "deployment": _text(_part(resource, "spec").get("deploymentName"))
+    }
 
 
 def _resource(resource: dict[str, Any], kind: str) -> dict[str, Any] | None:
-    kept = _name_and_namespace(resource)
-    if kept is None:
+    summary = _name_and_namespace(resource)
+    if summary is None:
         return None
     spec, status = _part(resource, "spec"), _part(resource, "status")
     job = _part(status, "jobStatus")
     reconciled = _part(status, "reconciliationStatus")
     wanted = _part(spec, "job")
     job_id = _text(job.get("jobId"))
-    return kept | {
+    return summary | {
         "kind": kind,
         "lifecycle": _word(status, "lifecycleState"),
         "reconciliation": _word(reconciled, "state"),
@@ -81,10 +84,10 @@ def _savepoint(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkStateSnapshot`` (1.10+) of a savepoint that ended; ``of``: kind and name of the
+    """A ``FlinkStateSnapshot`` (1.10+) of a savepoint that ended. ``of``: kind and name of the
     job's resource.
     """
-    kept, spec, status = (
+    summary, spec, status = (
         _name_and_namespace(resource),
         _part(resource, "spec"),
         _part(resource, "status"),
@@ -92,18 +95,18 @@ def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
     at_ms = instant_ms(status.get("resultTimestamp"))
     state = _word(status, "state")
     if (
-        kept is None
+        summary is None
         or at_ms is None
         or state not in ("COMPLETED", "FAILED", "ABANDONED")
         or not isinstance(spec.get("savepoint"), dict)
     ):
         return None
-    of = _part(spec, "jobReference")
-    trigger = _text(kept["labels"].get("snapshot.trigger-type")) or "MANUAL"
+    reference = _part(spec, "jobReference")
+    trigger = _text(summary["labels"].get("snapshot.trigger-type")) or "MANUAL"
     return {
-        "namespace": kept["namespace"],
-        "name": kept["name"],
-        "of": (_text(of.get("kind")), _text(of.get("name"))),
+        "namespace": summary["namespace"],
+        "name": summary["name"],
+        "of": (_text(reference.get("kind")), _text(reference.get("name"))),
         "at_ms": at_ms,
         "path": _text(status.get("path"))[:MESSAGE_CHARS],
         "trigger": trigger[:40],
@@ -114,60 +117,58 @@ def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """``<cluster id>-rest``, labelled ``app`` and ``type``, which selects the JobManager."""
-    kept, spec = _name_and_namespace(resource), _part(resource, "spec")
-    if kept is None:
+    summary, spec = _name_and_namespace(resource), _part(resource, "spec")
+    if summary is None:
         return None
-    labels, selector = kept["labels"], _part(spec, "selector")
+    labels, selector = summary["labels"], _part(spec, "selector")
     cluster_id = _text(labels.get("app"))
-    if labels.get("type") not in (NATIVE, STANDALONE) or kept["name"] != f"{cluster_id}-rest":
+    if labels.get("type") not in (NATIVE, STANDALONE) or summary["name"] != f"{cluster_id}-rest":
         return None
     if selector.get("component", "jobmanager") != "jobmanager":
         return None
     numbers = {
         _text(port_spec.get("name")): port
-        for port_spec in listed(spec.get("ports"))[:50]
+        for port_spec in as_list(spec.get("ports"))[:50]
         if (port := _port(port_spec.get("port")))
     }
     port = numbers.get("rest") or (next(iter(numbers.values())) if len(numbers) == 1 else None)
-    return kept | {"cluster_id": cluster_id, "port": port or REST_PORT}
+    return summary | {"cluster_id": cluster_id, "port": port or REST_PORT}
 
 
 def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """The REST address of the leading JobManager, from a ConfigMap of Flink's high availability; ""
-    if none leads. Since 1.15 one ConfigMap holds all leaders of a cluster. Before, and with
+    """The REST address of the leading JobManager, "" without a leader, from a ConfigMap of Flink's
+    high availability. Since 1.15, one ConfigMap has all leaders of a cluster. Before, and with
     ``high-availability.use-old-ha-services``, ``<cluster id>-restserver-leader`` has the keys
     ``address`` and ``sessionId``.
     """
-    kept = _name_and_namespace(resource)
+    summary = _name_and_namespace(resource)
     data = _part(resource, "data")
-    if kept is None or kept["labels"].get("configmap-type") != "high-availability":
+    if summary is None or summary["labels"].get("configmap-type") != "high-availability":
         return None
-    if kept["name"].endswith("-cluster-config-map"):
+    if summary["name"].endswith("-cluster-config-map"):
         cluster_id, (_session, _comma, url) = (
-            kept["name"].removesuffix("-cluster-config-map"),
+            summary["name"].removesuffix("-cluster-config-map"),
             _text(data.get(LEADER)).partition(","),
         )
-    elif kept["name"].endswith("-restserver-leader"):
-        cluster_id = kept["name"].removesuffix("-restserver-leader")
+    elif summary["name"].endswith("-restserver-leader"):
+        cluster_id = summary["name"].removesuffix("-restserver-leader")
         url = _text(data.get("address"))
     else:
         return None
-    return kept | {"cluster_id": cluster_id, "url": url[:MAX_VALUE]}
+    return summary | {"cluster_id": cluster_id, "url": url[:MAX_VALUE]}
 
 
 def event(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """Of a resource of the operator. Kubernetes keeps equal events as one, and moves its last time."""
-    kept, of = _name_and_namespace(resource), _part(resource, "involvedObject")
+    summary, reference = _name_and_namespace(resource), _part(resource, "involvedObject")
     at_ms = instant_ms(
         resource.get("lastTimestamp") or resource.get("eventTime") or resource.get("firstTimestamp")
     )
-    group = _text(of.get("apiVersion"))
-    if kept is None or at_ms is None or not group.startswith("flink.apache.org/"):
+    group = _text(reference.get("apiVersion"))
+    if summary is None or at_ms is None or not group.startswith("flink.apache.org/"):
         return None
     return {
-        "namespace": _text(of.get("namespace")) or kept["namespace"],
-        "of": (_text(of.get("kind")), _text(of.get("name"))),
+        "namespace": _text(reference.get("namespace")) or summary["namespace"],
+        "of": (_text(reference.get("kind")), _text(reference.get("name"))),
         "at_ms": at_ms,
         "reason": re.sub(r"[^A-Za-z0-9]", "", _text(resource.get("reason")))[:60],
         "is_warning": resource.get("type") == "Warning",
@@ -176,7 +177,6 @@ def event(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def one_line(text: Any) -> str:
-    """A message of another program: bounded, without secrets."""
     return redact(_UNSEEN.sub("", " ".join(_text(text).split()))[:MESSAGE_CHARS])
 
 
@@ -209,7 +209,6 @@ def _name_and_namespace(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _error(value: Any) -> str:
-    """Since 1.2 the exception as JSON, before that its text."""
     text = _text(value)
     if text.startswith("{"):
         try:
@@ -221,10 +220,10 @@ def _error(value: Any) -> str:
 
 
 def _configured_port(configuration: dict[str, Any]) -> int:
-    given = configuration.get("rest.port", member(configuration.get("rest"), "port"))
-    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6:
-        given = int(given)
-    return _port(given) or REST_PORT
+    port = configuration.get("rest.port", member(configuration.get("rest"), "port"))
+    if isinstance(port, str) and port.isascii() and port.isdigit() and len(port) < 6:
+        port = int(port)
+    return _port(port) or REST_PORT
 
 
 def _port(value: Any) -> int | None:
@@ -237,13 +236,13 @@ def _number(value: Any) -> int | None:
     return value if is_number else None
 
 
-def _word(given: dict[str, Any], key: str) -> str:
-    text = _text(given.get(key)).upper()
+def _word(parent: dict[str, Any], key: str) -> str:
+    text = _text(parent.get(key)).upper()
     return text if re.fullmatch(r"[A-Z][A-Z0-9_-]{0,39}", text) else ""
 
 
-def _part(given: dict[str, Any], key: str) -> dict[str, Any]:
-    return mapping(given.get(key))
+def _part(parent: dict[str, Any], key: str) -> dict[str, Any]:
+    return as_object(parent.get(key))
 
 
 def _text(value: Any) -> str:

@@ -14,18 +14,17 @@ from ingest.messages import message
 
 PAGE = 250
 MAX_OBJECTS = 20_000
-"""Of one resource; only the needed fields of each are kept."""
 FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
 
 
-Kept = dict[str, Any]
-Reader = Callable[[dict[str, Any]], Kept | None]
+Summary = dict[str, Any]
+Reader = Callable[[dict[str, Any]], Summary | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """``part``: as in ``read`` of a source. If ``optional``, one that is forbidden or missing is
-    only reported.
+    """``part``: the value of ``read`` in a source. ``optional``: if the resource is forbidden or
+    missing, this is only reported.
     """
 
     part: str
@@ -71,16 +70,15 @@ RESOURCES = {
         ((_LABELS, "configmap-type=high-availability"),),
     ),
 }
-"""By field of :class:`ListedObjects`."""
+"""Field of :class:`ListedObjects` → resource."""
 
-_seen: set[tuple[str, KubernetesSource, str, str]] = set()
-"""What this process has listed any object of."""
+_listed: set[tuple[str, KubernetesSource, str, str]] = set()
+"""Source, field and namespace for which this process has listed an object."""
 
 
 async def read_kubernetes(
     name: str, source: KubernetesSource
 ) -> tuple[list[Target], list[RefusedTarget]]:
-    """``name``: of the source. Raises ``Skipped``."""
     server = await asyncio.to_thread(_server, source)
     async with Api(server) as api:
         return await _read(api, name, source, server)
@@ -96,39 +94,42 @@ async def _read(
     parts = set(source.read or ("deployments", "services")) | (
         {"leaders"} if source.leader else set()
     )
-    asked = [
-        (into, resource, namespace)
-        for into, resource in RESOURCES.items()
+    requests = [
+        (field, resource, namespace)
+        for field, resource in RESOURCES.items()
         if resource.part in parts
         for namespace in _namespaces(source, server)
     ]
     results = await asyncio.gather(
-        *(_list(api, resource, namespace, source.selector) for _into, resource, namespace in asked),
+        *(
+            _list(api, resource, namespace, source.selector)
+            for _into, resource, namespace in requests
+        ),
         return_exceptions=True,
     )
     notes: list[RefusedTarget] = []
     listing = ListedObjects()
     unread = set()
-    for (into, resource, namespace), result in zip(asked, results, strict=True):
-        key = (name, source, into, namespace)
+    for (field, resource, namespace), result in zip(requests, results, strict=True):
+        key = (name, source, field, namespace)
         if isinstance(result, ApiFault):
-            unread.add(into)
+            unread.add(field)
             notes += _notes_on_fault(
-                result, source, into, resource, namespace, is_there=key in _seen
+                result, source, field, resource, namespace, is_there=key in _listed
             )
         elif isinstance(result, BaseException):
             raise result
         else:
             if result:
-                _seen.add(key)
-            if into == "events":
+                _listed.add(key)
+            if field == "events":
                 listing.events = [*(listing.events or ()), *result]
             else:
-                getattr(listing, into).extend(result)
+                getattr(listing, field).extend(result)
     if "events" in unread:
         listing.events = None
-    made, unled = targets(source, listing)
-    if len(made) > MAX_TARGETS:
+    found, without_leader = targets(source, listing)
+    if len(found) > MAX_TARGETS:
         raise Skipped(
             message(
                 "it lists more than {max_targets:count} clusters; narrow it by 'namespaces' or "
@@ -136,20 +137,20 @@ async def _read(
                 max_targets=MAX_TARGETS,
             )
         )
-    return made, [*notes, *unled]
+    return found, [*notes, *without_leader]
 
 
 def _notes_on_fault(
     fault: ApiFault,
     source: KubernetesSource,
-    into: str,
+    field: str,
     resource: Resource,
     namespace: str,
     *,
     is_there: bool,
 ) -> list[RefusedTarget]:
-    """Raises if the reading is useless without the resource; ``is_there``: objects of it are known."""
-    # The CustomResourceDefinition is not installed, or the API server is still starting.
+    """Raises if nothing can be found without the resource. ``is_there``: it has had objects."""
+    # Else a 404 means that the API server is still starting.
     is_not_installed = (
         fault.status == 404 and resource.group == FLINK and not is_there and not source.read
     )
@@ -168,7 +169,7 @@ def _notes_on_fault(
     return [
         RefusedTarget(
             _path(resource, namespace),
-            message("{result:name}; {without:message}", result=str(fault), without=_WITHOUT[into]),
+            message("{result:name}; {without:message}", result=str(fault), without=_WITHOUT[field]),
         )
     ]
 
@@ -182,13 +183,13 @@ _WITHOUT = {
 
 
 def _path(resource: Resource, namespace: str) -> str:
-    within = f"/namespaces/{namespace}" if namespace else ""
-    return f"{resource.group}{within}/{resource.name}"
+    namespace_path = f"/namespaces/{namespace}" if namespace else ""
+    return f"{resource.group}{namespace_path}/{resource.name}"
 
 
-async def _list(api: Api, resource: Resource, namespace: str, selector: str) -> list[Kept]:
-    """All pages of one resource version; once more if the server has dropped it (410). Raises
-    ``ApiFault``.
+async def _list(api: Api, resource: Resource, namespace: str, selector: str) -> list[Summary]:
+    """All pages of one resource version. Lists again if the server has dropped the version (410).
+    Raises ``ApiFault``.
     """
     path, parameters = _path(resource, namespace), dict(resource.parameters)
     if selector and resource.name in ("flinkdeployments", "services", "configmaps"):
@@ -201,11 +202,11 @@ async def _list(api: Api, resource: Resource, namespace: str, selector: str) -> 
         return await _pages(api, path, resource.read, parameters)
 
 
-async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) -> list[Kept]:
-    resources: list[Kept] = []
-    asked, seen = {**parameters, "limit": str(PAGE)}, 0
+async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) -> list[Summary]:
+    resources: list[Summary] = []
+    query, seen = {**parameters, "limit": str(PAGE)}, 0
     while True:
-        page = await api.page(path, asked)
+        page = await api.page(path, query)
         seen += len(page["items"])
         if seen > MAX_OBJECTS:
             raise ApiFault(
@@ -218,15 +219,15 @@ async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) 
                 200,
             )
         resources += filter(None, (_read_object(read, resource) for resource in page["items"]))
-        more = page["metadata"].get("continue") or ""
-        if not more:
+        token = page["metadata"].get("continue") or ""
+        if not token:
             return resources
-        if not isinstance(more, str) or more == asked.get("continue") or not page["items"]:
+        if not isinstance(token, str) or token == query.get("continue") or not page["items"]:
             raise ApiFault(message("{path:name} returns the same page repeatedly", path=path), 200)
-        asked["continue"] = more
+        query["continue"] = token
 
 
-def _read_object(read: Reader, resource: Any) -> Kept | None:
+def _read_object(read: Reader, resource: Any) -> Summary | None:
     try:
         return read(resource) if isinstance(resource, dict) else None
     except (
@@ -242,7 +243,7 @@ def _read_object(read: Reader, resource: Any) -> Kept | None:
 
 
 def _namespaces(source: KubernetesSource, server: ApiServer) -> list[str]:
-    wanted: list[str] = []
+    names: list[str] = []
     for namespace in source.namespaces:
         if namespace == OWN_NAMESPACE and not server.namespace:
             raise Skipped(
@@ -252,5 +253,5 @@ def _namespaces(source: KubernetesSource, server: ApiServer) -> list[str]:
                     own_namespace=OWN_NAMESPACE,
                 )
             )
-        wanted.append(server.namespace if namespace == OWN_NAMESPACE else namespace)
-    return list(dict.fromkeys(wanted)) or [""]
+        names.append(server.namespace if namespace == OWN_NAMESPACE else namespace)
+    return list(dict.fromkeys(names)) or [""]

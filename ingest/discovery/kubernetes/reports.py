@@ -10,25 +10,26 @@ from ingest.discovery.operator_report import (
 )
 
 STARTS_WITHIN_MS = 15 * 60_000
-"""An upgrade begins at most this long before its job."""
+"""An upgrade begins at most this long before the new job starts."""
 SAVEPOINT, SAVEPOINT_FAILED, RECONCILED = "SavepointCompleted", "SavepointFailed", "Reconciled"
-"""Weir's own reasons, for events that only the status shows."""
 
-Kept = Mapping[str, Any]
+Summary = Mapping[str, Any]
 
 
 def report_of(
-    deployment: Kept,
-    session_jobs: Sequence[Kept],
-    events: Sequence[Kept] | None,
-    snapshots: Iterable[Kept],
+    deployment: Summary,
+    session_jobs: Sequence[Summary],
+    events: Sequence[Summary] | None,
+    snapshots: Iterable[Summary],
 ) -> OperatorReport:
-    """``events`` is None if they may not be read; then only the status says when something was
+    """``events`` is None if Weir may not read them; then only the status says when a resource was
     reconciled.
     """
-    own = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
+    with_jobs = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
     kubernetes_events = [
-        event for of in (deployment, *session_jobs) for event in _events(of, events, snapshots)
+        event
+        for resource in (deployment, *session_jobs)
+        for event in _events(resource, events, snapshots)
     ]
     newest = sorted(
         set(kubernetes_events),
@@ -41,49 +42,53 @@ def report_of(
         reconciliation=deployment["reconciliation"],
         error=deployment["error"],
         suspended=deployment["wanted"] == "SUSPENDED",
-        jobs=tuple(_job(of, deployment) for of in own[:MAX_JOBS]),
+        jobs=tuple(_job(resource, deployment) for resource in with_jobs[:MAX_JOBS]),
         events=tuple(newest),
     )
 
 
-def _resource(of: Kept) -> str:
-    return f"{of['kind']} {of['namespace']}/{of['name']}"
+def _resource(resource: Summary) -> str:
+    return f"{resource['kind']} {resource['namespace']}/{resource['name']}"
 
 
-def _job(of: Kept, deployment: Kept) -> ReportedJob:
-    error = "" if of is deployment else of["error"]  # that of an application is the cluster's
+def _job(resource: Summary, deployment: Summary) -> ReportedJob:
+    error = (
+        "" if resource is deployment else resource["error"]
+    )  # an application's is that of the cluster
     return ReportedJob(
-        _resource(of),
-        of["job_name"] or of["name"],
-        of["job_id"],
-        of["job_state"],
-        of["lifecycle"],
+        _resource(resource),
+        resource["job_name"] or resource["name"],
+        resource["job_id"],
+        resource["job_state"],
+        resource["lifecycle"],
         error,
     )
 
 
 def _events(
-    of: Kept, events: Sequence[Kept] | None, snapshots: Iterable[Kept]
+    resource: Summary, events: Sequence[Summary] | None, snapshots: Iterable[Summary]
 ) -> Iterator[OperatorEvent]:
-    key = (of["kind"], of["name"])
+    key = (resource["kind"], resource["name"])
     for event in events or ():
-        if event["of"] == key and (job_id := _job_at(of, event["at_ms"])) is not None:
+        if event["of"] == key and (job_id := _job_at(resource, event["at_ms"])) is not None:
             yield OperatorEvent(
                 event["at_ms"], event["reason"], job_id, event["message"], "", event["is_warning"]
             )
-    at_ms = of["reconciled_at_ms"]
-    if events is None and at_ms is not None and (job_id := _job_at(of, at_ms)) is not None:
+    at_ms = resource["reconciled_at_ms"]
+    if events is None and at_ms is not None and (job_id := _job_at(resource, at_ms)) is not None:
         yield OperatorEvent(
             at_ms,
             RECONCILED,
             job_id,
-            f"generation {of['observed_generation'] or of['generation'] or 'unknown'}",
+            f"generation {resource['observed_generation'] or resource['generation'] or 'unknown'}",
         )
-    saved = [snapshot for snapshot in snapshots if snapshot["of"] == key]
-    if of["savepoint"] and not any(entry["path"] == of["savepoint"]["path"] for entry in saved):
-        saved.append(of["savepoint"])
-    for entry in saved:
-        if (job_id := _job_at(of, entry["at_ms"])) is not None:
+    savepoints = [snapshot for snapshot in snapshots if snapshot["of"] == key]
+    if resource["savepoint"] and not any(
+        entry["path"] == resource["savepoint"]["path"] for entry in savepoints
+    ):
+        savepoints.append(resource["savepoint"])
+    for entry in savepoints:
+        if (job_id := _job_at(resource, entry["at_ms"])) is not None:
             reason = SAVEPOINT_FAILED if entry["error"] else SAVEPOINT
             yield OperatorEvent(
                 entry["at_ms"],
@@ -95,8 +100,11 @@ def _events(
             )
 
 
-def _job_at(of: Kept, at_ms: int) -> str | None:
-    """ "" if the operator knows none yet, None if the event is of an earlier job."""
-    if of["started_at_ms"] is not None and at_ms < of["started_at_ms"] - STARTS_WITHIN_MS:
+def _job_at(resource: Summary, at_ms: int) -> str | None:
+    """The job at that time; "" if it has no id yet, None for an earlier job."""
+    if (
+        resource["started_at_ms"] is not None
+        and at_ms < resource["started_at_ms"] - STARTS_WITHIN_MS
+    ):
         return None
-    return str(of["job_id"])
+    return str(resource["job_id"])

@@ -1,5 +1,5 @@
 """Answers of Flink's REST API → records: a file for each endpoint.
 
-Units and what is unknown (Flink's -1 and NaN) are settled here. A bad shape raises ``Skipped`` with
-the path of the field.
+These modules convert units and turn Flink's -1 and NaN into ``None``. A bad shape raises
+``Skipped`` with the path of the field.
 """

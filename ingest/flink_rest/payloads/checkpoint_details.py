@@ -4,13 +4,15 @@ from typing import Any
 
 from ingest.errors import Skipped
 from ingest.flink_ids import is_flink_id
-from ingest.flink_rest.payloads.checkpoints import summed
+from ingest.flink_rest.payloads.checkpoints import totals
 from ingest.flink_rest.payloads.fields import Fields
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM, subtask_index
 from ingest.records import VertexCheckpoint
 
 SUBTASKS_PER_REPORTED = 64
-"""Flink lists pending subtasks too; an answer of one line must not make lists of 32,768."""
+"""Most elements of an array for each subtask in the answer. Flink lists pending subtasks, too: a
+short answer must not make arrays of 32,768 elements.
+"""
 
 
 def vertex_parts(detail: Any) -> dict[str, Any]:
@@ -26,7 +28,6 @@ def vertex_checkpoint(
     vertex_id: str,
     place: str = "",
 ) -> VertexCheckpoint:
-    """Arrays only where the task has ``subtasks``."""
     fields = Fields(task, place)
     if not is_flink_id(vertex_id):
         raise Skipped(f"{place or 'answer'}: expected the id of a vertex, 32 hex digits")
@@ -36,14 +37,16 @@ def vertex_checkpoint(
         trigger_time=trigger_time,
         vertex_id=vertex_id,
         status=fields.upper("status"),
-        **summed(fields) | (_arrays(fields) if fields.raw("subtasks") is not None else {}),
+        **totals(fields) | (_subtask_arrays(fields) if fields.raw("subtasks") is not None else {}),
     )
 
 
-def _arrays(fields: Fields) -> dict[str, tuple[Any, ...]]:
-    """Each subtask at its own index; ``None`` if it did not acknowledge."""
+def _subtask_arrays(fields: Fields) -> dict[str, tuple[Any, ...]]:
+    """Column → one element per subtask, ``None`` if the subtask did not acknowledge."""
     by_index = {subtask_index(subtask, "index"): subtask for subtask in fields.objects("subtasks")}
-    length = max([fields.whole("num_subtasks") or 0, *(index + 1 for index in by_index)], default=0)
+    length = max(
+        [fields.integer("num_subtasks") or 0, *(index + 1 for index in by_index)], default=0
+    )
     if length > MAX_PARALLELISM:
         raise Skipped(
             f"{fields.place or 'answer'}.num_subtasks: expected at most {MAX_PARALLELISM}, got "
@@ -68,7 +71,7 @@ def _is_pending(subtask: Fields) -> bool:
 
 
 def _nested(
-    outer: str, inner: str, read: Callable[[Fields, str], int | None] = Fields.whole
+    outer: str, inner: str, read: Callable[[Fields, str], int | None] = Fields.integer
 ) -> Callable[[Fields], int | None]:
     def read_nested(subtask: Fields) -> int | None:
         fields = subtask.object(outer)
@@ -84,8 +87,8 @@ _READERS: dict[str, Callable[[Fields], Any]] = {
     "subtask_alignment_ms": _nested("alignment", "duration", Fields.duration_ms),
     "subtask_sync_ms": _nested("checkpoint", "sync", Fields.duration_ms),
     "subtask_async_ms": _nested("checkpoint", "async", Fields.duration_ms),
-    "subtask_state_bytes": lambda subtask: subtask.whole("state_size"),
-    "subtask_checkpointed_bytes": lambda subtask: subtask.whole("checkpointed_size"),
+    "subtask_state_bytes": lambda subtask: subtask.integer("state_size"),
+    "subtask_checkpointed_bytes": lambda subtask: subtask.integer("checkpointed_size"),
     "subtask_unaligned": lambda subtask: subtask.flag("unaligned_checkpoint"),
     "subtask_aborted": lambda subtask: subtask.flag("aborted"),
 }

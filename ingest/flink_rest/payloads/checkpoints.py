@@ -14,17 +14,16 @@ COUNTERS = {
 
 def counts(body: Any) -> dict[str, int | None]:
     fields = Fields(body).object("counts")
-    return {column: fields.whole(name) for column, name in COUNTERS.items()} if fields else {}
+    return {column: fields.integer(name) for column, name in COUNTERS.items()} if fields else {}
 
 
 def restore(body: Any) -> dict[str, Any]:
-    """The latest restore as columns of ``Job``; empty without one."""
     latest = Fields(body).object("latest")
     restored = latest.object("restored") if latest else None
     if restored is None:
         return {}
     return {
-        "restored_checkpoint_id": restored.whole("id"),
+        "restored_checkpoint_id": restored.integer("id"),
         "restored_at": restored.instant("restore_timestamp"),
         "restored_is_savepoint": restored.flag("is_savepoint"),
         "restored_path": external_path(restored),
@@ -32,28 +31,30 @@ def restore(body: Any) -> dict[str, Any]:
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """Checkpoint objects with their places: the history (ten), and latest ones that left it."""
+    """Places and objects of checkpoints: the history (ten), and the latest of each kind that are no
+    longer in it.
+    """
     payload = Fields(body)
     items = payload.items("history")
-    known = {_key_of(entry) for _, entry in items}
+    keys = {_key_of(entry) for _, entry in items}
     latest = payload.object("latest")
     for kind in ("completed", "savepoint", "failed"):
         entry = latest.raw(kind) if latest else None
-        if entry is not None and (key := _key_of(entry)) not in known:
-            known.add(key)
+        if entry is not None and (key := _key_of(entry)) not in keys:
+            keys.add(key)
             items.append((f"latest.{kind}", entry))
     return items
 
 
-def summed(fields: Fields) -> dict[str, Any]:
+def totals(fields: Fields) -> dict[str, Any]:
     return {
         "end_to_end_ms": fields.duration_ms("end_to_end_duration"),
-        "state_bytes": fields.whole("state_size"),
-        "checkpointed_bytes": fields.whole("checkpointed_size"),
-        "processed_bytes": fields.whole("processed_data"),
-        "persisted_bytes": fields.whole("persisted_data"),
-        "subtasks": fields.whole("num_subtasks"),
-        "acknowledged": fields.whole("num_acknowledged_subtasks"),
+        "state_bytes": fields.integer("state_size"),
+        "checkpointed_bytes": fields.integer("checkpointed_size"),
+        "processed_bytes": fields.integer("processed_data"),
+        "persisted_bytes": fields.integer("persisted_data"),
+        "subtasks": fields.integer("num_subtasks"),
+        "acknowledged": fields.integer("num_acknowledged_subtasks"),
     }
 
 
@@ -63,13 +64,13 @@ def checkpoint(
     fields = Fields(entry, place)
     return Checkpoint(
         job_id=job_id,
-        checkpoint_id=fields.the_whole("id"),
-        trigger_time=fields.the_instant("trigger_timestamp"),
-        status=fields.the_text("status").upper(),
+        checkpoint_id=fields.required_integer("id"),
+        trigger_time=fields.required_instant("trigger_timestamp"),
+        status=fields.required_text("status").upper(),
         is_savepoint=fields.flag("is_savepoint"),
         savepoint_format=fields.text("savepointFormat"),
         checkpoint_type=fields.text("checkpoint_type"),
-        **summed(fields),
+        **totals(fields),
         external_path=external_path(fields),
         discarded=fields.flag("discarded"),
         failure_time=fields.instant("failure_timestamp"),
@@ -84,6 +85,8 @@ def external_path(fields: Fields) -> str | None:
 
 
 def _key_of(entry: Any) -> tuple[Any, ...]:
-    """Ids repeat if a fixed job id restarts; empty for objects that the parser will refuse."""
+    """(id, trigger ms), since ids repeat if a job with a fixed id restarts. Empty for objects that
+    the parser will refuse.
+    """
     key = (member(entry, "id"), member(entry, "trigger_timestamp"))
     return key if all(isinstance(part, int) for part in key) else ()

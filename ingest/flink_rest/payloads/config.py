@@ -1,5 +1,5 @@
-"""``/jobs/:id/checkpoints/config``, ``/jobs/:id/config``, ``/jobmanager/config`` and ``/config``:
-settings, never secrets.
+"""Settings, without secrets: ``/jobs/:id/checkpoints/config``, ``/jobs/:id/config``,
+``/jobmanager/config`` and ``/config``.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from ingest.flink_rest.faults import SAYS_NO_CHECKPOINTS
 from ingest.flink_rest.payloads.checkpoints import COUNTERS
 from ingest.flink_rest.payloads.fields import Fields, clean_text, elements
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, UNKNOWN
-from ingest.json_members import listed, member
+from ingest.json_members import as_list, member
 from ingest.records import Setting
 from ingest.redaction.marks import MASK
 from ingest.redaction.names import holds_secret
@@ -37,7 +37,7 @@ KEPT_PREFIXES = (
     "high-availability.type",
 )
 KEPT_KEYS = ("high-availability",)
-"""What 1.x calls the type; other keys that begin so are addresses and directories."""
+"""In 1.x the key of the type. Other keys with this prefix are addresses and directories."""
 _MAX_VALUE_CHARS = 4096
 
 
@@ -53,18 +53,18 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
     deleted = external.flag("delete_on_cancellation") if external else None
     return {
         "checkpointing_mode": _lower(fields.text("mode")),
-        # Long.MAX where periodic checkpoints are off
+        # Long.MAX if periodic checkpoints are off
         "checkpoint_interval_ms": fields.duration_ms("interval"),
         "checkpoint_timeout_ms": fields.duration_ms("timeout"),
         "min_pause_ms": fields.duration_ms("min_pause"),
-        "max_concurrent_checkpoints": fields.whole("max_concurrent"),
+        "max_concurrent_checkpoints": fields.integer("max_concurrent"),
         "externalized": externalized,
         "retained_on_cancellation": None
         if externalized is None
         else externalized and deleted is False,
         "unaligned_checkpoints": fields.flag("unaligned_checkpoints"),
         "aligned_checkpoint_timeout_ms": fields.duration_ms("aligned_checkpoint_timeout"),
-        "tolerable_failed_checkpoints": fields.whole("tolerable_failed_checkpoints"),
+        "tolerable_failed_checkpoints": fields.integer("tolerable_failed_checkpoints"),
         "state_backend": fields.text("state_backend"),
         "checkpoint_storage": fields.text("checkpoint_storage"),
         "changelog_enabled": fields.flag("state_changelog_enabled"),
@@ -72,7 +72,7 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
 
 
 def no_checkpoints(body: Any) -> dict[str, int]:
-    says = any(SAYS_NO_CHECKPOINTS in str(text) for text in listed(member(body, "errors")))
+    says = any(SAYS_NO_CHECKPOINTS in str(text) for text in as_list(member(body, "errors")))
     return dict.fromkeys(COUNTERS, 0) if says else {}
 
 
@@ -80,14 +80,14 @@ def cluster_settings(body: Any) -> tuple[Setting, ...]:
     settings = {}
     for place, item in elements(body):
         entry = Fields(item, place)
-        key = entry.the_text("key")
+        key = entry.required_text("key")
         if key.startswith(KEPT_PREFIXES) or key in KEPT_KEYS:
             settings[key] = _mask(key, entry)
     return tuple(Setting(key, value) for key, value in sorted(settings.items()))
 
 
 def job_settings(body: Any) -> tuple[Setting, ...]:
-    """How this job restarts. User parameters are not kept: they may hold anything."""
+    """The restart strategy. User parameters are not stored: they may hold secrets."""
     execution = Fields(body).object("execution-config")
     strategy = execution.text("restart-strategy") if execution else None
     return (Setting("job.restart-strategy", strategy),) if strategy else ()

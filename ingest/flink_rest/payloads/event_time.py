@@ -1,8 +1,9 @@
 """Selects the metrics that show how event time passes to a vertex with several inputs.
 
-Up to 1.20, operators with two inputs report a watermark for each (``currentInput1Watermark``); from
-2.0 on only operators for any number of inputs do (FLINK-36355). The vertex that feeds an input
-still reports ``currentOutputWatermark`` of its chain's last operator.
+Up to 1.20, operators with two inputs report the watermark of each input
+(``currentInput1Watermark``). From 2.0 on, only operators for any number of inputs do so
+(FLINK-36355). A vertex that feeds an input still reports ``currentOutputWatermark`` of the last
+operator of its chain.
 """
 
 import re
@@ -13,15 +14,14 @@ from ingest.records import Edge
 RECEIVED, SENT = "currentInputWatermark", "currentOutputWatermark"
 MOST_FEEDERS = 8
 MOST_OPERATOR_CHARS = 80
-"""Flink cuts the names of operators in metrics to this length."""
 _ARROW = " -> "
-_REPLACED = re.compile(r"[ .:,]")
-"""Flink makes underscores of them in the names of metrics."""
-_INDEX = re.compile(r"^\[vertex-\d+\]")
-"""``pipeline.vertex-name-include-index-prefix``."""
+_UNDERSCORED = re.compile(r"[ .:,]")
+"""In names of metrics, Flink replaces these characters by underscores."""
+_INDEX_PREFIX = re.compile(r"^\[vertex-\d+\]")
 
 
 def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
+    """Vertex with several inputs → the vertices that feed it."""
     feeding: dict[str, dict[str, None]] = {}
     for edge in edges:
         feeding.setdefault(edge.target_vertex_id, {})[edge.source_vertex_id] = None
@@ -35,12 +35,16 @@ def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
 def names_to_ask(
     vertex_id: str, name: str, listed: Collection[str], fed: Mapping[str, Collection[str]]
 ) -> list[str]:
-    """``listed``: metrics of the vertex ``name``; ``fed``: as from :func:`feeders`."""
+    """``listed``: metrics of the vertex, whose name is ``name``. ``fed``: from :func:`feeders`."""
     has_inputs, feeds = vertex_id in fed, any(vertex_id in sources for sources in fed.values())
     requested = [RECEIVED] if has_inputs and RECEIVED in listed else []
     operators = {text.removesuffix(f".{SENT}") for text in listed if text.endswith(f".{SENT}")}
     operator = (
-        last_of(name, operators) if feeds else first_of(name, operators) if has_inputs else None
+        _last_operator(name, operators)
+        if feeds
+        else _first_operator(name, operators)
+        if has_inputs
+        else None
     )
     return [*requested, f"{operator}.{SENT}"] if operator else requested
 
@@ -49,20 +53,22 @@ def is_of_event_time(name: str) -> bool:
     return name == RECEIVED or name.endswith(f".{SENT}")
 
 
-def last_of(name: str, operators: Collection[str]) -> str | None:
-    """The last operator of the chain, as metrics call it; None if several may be meant."""
+def _last_operator(name: str, operators: Collection[str]) -> str | None:
+    """The last operator of the chain, as metrics name it; None if several operators match."""
     return _at_end(name.split(_ARROW), operators, first=False)
 
 
-def first_of(name: str, operators: Collection[str]) -> str | None:
+def _first_operator(name: str, operators: Collection[str]) -> str | None:
     return _at_end(name.split(_ARROW), operators, first=True)
 
 
 def _at_end(parts: list[str], operators: Collection[str], first: bool) -> str | None:
-    # An arrow may be part of an operator's own name, so cuts at every arrow are compared with the
-    # names of operators.
+    # An operator's name may contain an arrow, so the chain is cut at each arrow and compared with
+    # the names of operators.
     cuts = (parts[:at] if first else parts[-at:] for at in range(1, len(parts) + 1))
-    names = {spelled for cut in cuts if (spelled := _in_metrics(_ARROW.join(cut))) in operators}
+    names = {
+        metric_name for cut in cuts if (metric_name := _in_metrics(_ARROW.join(cut))) in operators
+    }
     if len(names) != 1:
         return None
     (operator,) = names
@@ -72,4 +78,4 @@ def _at_end(parts: list[str], operators: Collection[str], first: bool) -> str | 
 
 
 def _in_metrics(operator: str) -> str:
-    return _REPLACED.sub("_", _INDEX.sub("", operator)[:MOST_OPERATOR_CHARS])
+    return _UNDERSCORED.sub("_", _INDEX_PREFIX.sub("", operator)[:MOST_OPERATOR_CHARS])

@@ -13,8 +13,8 @@ _CLASS_OF_TRACE = re.compile(r"[\w.$]{1,500}")
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """Root exceptions, newest first. From 1.13 on ``exceptionHistory`` has all; the legacy part
-    beside it (until 1.20) repeats some.
+    """Root exceptions, newest first. From 1.13 on, ``exceptionHistory`` has all of them; the legacy
+    list, which exists until 1.20, repeats some.
     """
     payload = Fields(body)
     history = payload.object("exceptionHistory")
@@ -34,7 +34,9 @@ def _legacy_entries(payload: Fields) -> list[tuple[str, Any]]:
 def exceptions(entry: Any, job_id: str, place: str = "") -> tuple[JobException, ...]:
     fields = Fields(entry, place)
     root = _exception(fields, job_id)
-    concurrent = [_exception(found, job_id) for found in fields.objects("concurrentExceptions")]
+    concurrent = [
+        _exception(entry_fields, job_id) for entry_fields in fields.objects("concurrentExceptions")
+    ]
     return (root, *(replace(exception, is_root=False) for exception in concurrent))
 
 
@@ -43,7 +45,7 @@ def _exception(fields: Fields, job_id: str) -> JobException:
     task = fields.text("taskName", "task")
     return JobException(
         job_id=job_id,
-        ts=fields.the_instant("timestamp"),
+        ts=fields.required_instant("timestamp"),
         task=None if task == _GLOBAL_FAILURE else task,
         exception_name=fields.text("exceptionName") or _class_of(stacktrace),
         stacktrace=stacktrace,

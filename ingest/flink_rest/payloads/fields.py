@@ -15,20 +15,20 @@ LONG_MAX = 2**63 - 1
 LONG_MIN = -(2**63)
 MAX_TEXT_CHARS = 64 * 1024
 MAX_ELEMENTS = 200_000
-"""Of one list: six times the subtasks of the largest vertex."""
 _Value = TypeVar("_Value")
-LARGEST_WHOLE = 2**53
-"""8 PiB are no checkpoint, and hundreds of such still add up within 64 bits."""
+LARGEST_INTEGER = 2**53
+"""No checkpoint has 8 PiB. The sum of hundreds of such numbers still fits into 64 bits."""
 LARGEST_REAL = 1e18
-"""Sums and squares of such stay finite."""
 LONGEST_MS = 100 * 366 * 86_400_000
-"""A duration beyond a hundred years says "unlimited", or comes from a wrong clock."""
+"""A duration beyond a hundred years means "unlimited", or comes from a wrong clock."""
 LAST_INSTANT_MS = 7_258_118_400_000
-"""2200-01-01: what is added to an instant must not leave Python's calendar."""
+"""2200-01-01. With a duration added, an instant must still be one that Python can represent."""
 
 
 class Fields:
-    """One JSON object, and its place inside the payload (``history[3]``)."""
+    """One JSON object, and its place inside the payload (``history[3]``). A method with several
+    names reads the first of them that the object has.
+    """
 
     __slots__ = ("_object", "place")
 
@@ -51,18 +51,18 @@ class Fields:
         return (self.text(*names) or "").upper() or None
 
     def trace(self, *names: str) -> str | None:
-        written = self._typed_value(names, str, "a text")
-        return clean_text(written and shortened(written, MAX_TEXT_CHARS))
+        text = self._typed_value(names, str, "a text")
+        return clean_text(text and shortened(text, MAX_TEXT_CHARS))
 
     def flag(self, *names: str) -> bool | None:
         return self._typed_value(names, bool, "true or false")
 
-    def whole(self, *names: str) -> int | None:
+    def integer(self, *names: str) -> int | None:
         """``None`` if negative or Long.MAX."""
-        return self._read(names, whole, "a whole number")
+        return self._read(names, integer, "a whole number")
 
     def duration_ms(self, *names: str) -> int | None:
-        duration = self.whole(*names)
+        duration = self.integer(*names)
         return duration if duration is None or duration <= LONGEST_MS else None
 
     def real(self, *names: str) -> float | None:
@@ -73,17 +73,17 @@ class Fields:
         """Epoch milliseconds as UTC; ``None`` if 0, negative or Long.MAX."""
         return self._read(names, instant, "a time in epoch milliseconds")
 
-    def the_text(self, *names: str) -> str:
+    def required_text(self, *names: str) -> str:
         return self._require(self.text(*names), names, "a text")
 
-    def the_whole(self, *names: str) -> int:
-        return self._require(self.whole(*names), names, "a whole number")
+    def required_integer(self, *names: str) -> int:
+        return self._require(self.integer(*names), names, "a whole number")
 
-    def the_instant(self, *names: str) -> datetime:
+    def required_instant(self, *names: str) -> datetime:
         return self._require(self.instant(*names), names, "a time in epoch milliseconds")
 
-    def the_flink_id(self, *names: str) -> str:
-        text = self.the_text(*names)
+    def required_flink_id(self, *names: str) -> str:
+        text = self.required_text(*names)
         if not is_flink_id(text):
             raise self._unexpected(names[0], "an id of 32 hex digits", text)
         return text
@@ -92,7 +92,7 @@ class Fields:
         name, value = self._find(names)
         return None if value is None else Fields(value, self._at(name))
 
-    def the_object(self, *names: str) -> "Fields":
+    def required_object(self, *names: str) -> "Fields":
         fields = self.object(*names)
         return self._require(fields, names, "an object")
 
@@ -152,21 +152,21 @@ def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
     return [(f"{place}[{index}]", item) for index, item in enumerate(value)]
 
 
-def whole(value: Any) -> int | None:
-    """``None`` if unknown. Raises ``ValueError`` for anything that is no whole number."""
-    if type(value) is int and 0 <= value <= LARGEST_WHOLE:
-        # The fast path for nearly all values: answers about subtasks hold tens of thousands.
+def integer(value: Any) -> int | None:
+    """``None`` if unknown. Raises ``ValueError`` for a value that is not a whole number."""
+    if type(value) is int and 0 <= value <= LARGEST_INTEGER:
+        # The fast path for nearly all values, of which some answers hold tens of thousands.
         return value
     number = _number(value)
     if number is None or number < 0:
         return None
     if number != int(number):
         raise ValueError
-    return int(number) if number <= LARGEST_WHOLE else None
+    return int(number) if number <= LARGEST_INTEGER else None
 
 
 def signed(value: Any) -> int | None:
-    """As :func:`whole`, but may be below zero (a watermark)."""
+    """Like :func:`integer`, but may be negative (a watermark)."""
     number = _number(value)
     if number is None or number >= LONG_MAX or number <= LONG_MIN:
         return None
@@ -176,14 +176,14 @@ def signed(value: Any) -> int | None:
 
 
 def real(value: Any) -> float | None:
-    """``None`` if unknown. Raises ``ValueError`` for anything that is no number."""
+    """``None`` if unknown. Raises ``ValueError`` for a value that is not a number."""
     number = _number(value)
     return None if number is None or not 0 <= number <= LARGEST_REAL else float(number)
 
 
 def instant(value: Any) -> datetime | None:
-    """Of epoch milliseconds, ``None`` if unknown or 0. Raises ``ValueError``."""
-    number = whole(value)
+    """From epoch milliseconds; ``None`` if unknown or 0. Raises ``ValueError``."""
+    number = integer(value)
     return instant_of_ms(number) if number else None
 
 
@@ -205,7 +205,6 @@ def clean_text(value: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None
 
 
 def _number(value: Any) -> int | float | None:
-    """``None`` for null and NaN; metric values come as text."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -228,5 +227,4 @@ def _number_of_text(text: str) -> int | float:
 
 
 def _excerpt(value: Any) -> str:
-    """Never the content of a text, which might be a secret."""
     return "nothing" if value is None else type(value).__name__

@@ -1,7 +1,8 @@
 """``/jobs/:id/vertices/:vid/subtasks/metrics``: figures of operators and state over all subtasks.
-Without names Flink lists those that any subtask has; with names it answers minimum, maximum and
-sum. Names begin with operator and state (``enrich.count.rocksdb_is-write-stopped``): a figure is
-known by the end of its name.
+
+Without names in the request, Flink lists the names that any subtask has; with names, it returns
+minimum, maximum and sum. Names begin with operator and state
+(``enrich.count.rocksdb_is-write-stopped``): a figure is recognised by the end of its name.
 """
 
 import re
@@ -33,86 +34,85 @@ GAUGES: dict[str, tuple[str, str]] = {
     "offset_commits": ("KafkaSourceReader.commitsSucceeded", "sum"),
     "offset_commits_failed": ("KafkaSourceReader.commitsFailed", "sum"),
 }
-"""Column of ``vertex_gauges`` → end of its figures' names, and the aggregate. If not all fit, the
-first are requested.
+"""Column of ``vertex_gauges`` → end of the figures' names, and aggregate over subtasks. If there are
+too many figures, those of the first columns are requested.
 """
 EVENT_TIME: dict[str, tuple[str, str]] = {
     "received_watermark_ms": (RECEIVED, "min"),
     "sent_watermark_ms": (SENT, "min"),
 }
-"""Only for vertices with several inputs and their feeders: every operator has these."""
+"""Requested only for vertices with several inputs and their feeders, since every operator has
+these metrics.
+"""
 MOST_NAMES, MOST_NAME_CHARS = 120, 300
-_ENDS = {
+_BY_ENDING = {
     end: (place, column, aggregate)
     for place, (column, (end, aggregate)) in enumerate({**GAUGES, **EVENT_TIME}.items())
 }
-_ALSO = (("rocksdb.", "rocksdb_"), ("Input.1.", "Input.0."))
-"""Some releases replace a dot by an underscore; a second input has its own buffers."""
-_KNOWN = re.compile(rf"(?:.*\.)?({'|'.join(map(re.escape, _ENDS))})", re.DOTALL)
+_REPLACEMENTS = (("rocksdb.", "rocksdb_"), ("Input.1.", "Input.0."))
+"""Some releases have a dot instead of the underscore. A second input has its own buffers."""
+_KNOWN = re.compile(rf"(?:.*\.)?({'|'.join(map(re.escape, _BY_ENDING))})", re.DOTALL)
 SIGNED = frozenset(
     (*EVENT_TIME, "input1_watermark_ms", "input2_watermark_ms", "alignment_drift_ms")
 )
 LARGEST = 1e17
-"""Missing watermarks are Long.MIN, those of ended inputs Long.MAX."""
 
 
 def is_known(column: str, value: float) -> bool:
-    """False for a missing watermark, and for -1 where no figure is negative."""
+    """False for a missing watermark, and for -1 in a column that is never negative."""
     return abs(value) < LARGEST and (value >= 0 or column in SIGNED)
 
 
-def listed(body: Any) -> list[str]:
-    names = (Fields(item, place).the_text("id") for place, item in elements(body))
+def listed_names(body: Any) -> list[str]:
+    names = (Fields(item, place).required_text("id") for place, item in elements(body))
     return [name for name in names if len(name) <= MOST_NAME_CHARS and "," not in name]
 
 
-def wanted(names: Iterable[str]) -> list[str]:
-    ranked = (
-        (known[0], name) for name in names if (known := _column_of(name)) and known[1] in GAUGES
-    )
+def names_to_request(names: Iterable[str]) -> list[str]:
+    entries = ((_column_of(name), name) for name in names)
+    ranked = ((entry[0], name) for entry, name in entries if entry and entry[1] in GAUGES)
     return [name for _, name in sorted(ranked)[:MOST_NAMES]]
 
 
 def gauges(body: Any) -> dict[str, tuple[str, float]]:
-    named: dict[str, tuple[str, float]] = {}
+    totals: dict[str, tuple[str, float]] = {}
     for place, item in elements(body):
-        entry = Fields(item, place)
-        known = _column_of(entry.the_text("id"))
-        if known is None:
+        fields = Fields(item, place)
+        entry = _column_of(fields.required_text("id"))
+        if entry is None:
             continue
-        _, column, aggregate = known
-        value = entry.raw(aggregate)
+        _, column, aggregate = entry
+        value = fields.raw(aggregate)
         if (
             isinstance(value, int | float)
             and not isinstance(value, bool)
             and is_known(column, value)
         ):
-            before = named.get(column)
-            named[column] = (
+            previous = totals.get(column)
+            totals[column] = (
                 aggregate,
-                value if before is None else put_together(aggregate, before[1], value),
+                value if previous is None else add_to(aggregate, previous[1], value),
             )
-    return named
+    return totals
 
 
-def joined(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
+def combine(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
     sums: dict[str, float] = {}
     for part in parts:
         for column, (aggregate, value) in part.items():
-            sums[column] = (
-                value if column not in sums else put_together(aggregate, sums[column], value)
-            )
+            sums[column] = value if column not in sums else add_to(aggregate, sums[column], value)
     return {column: round(value) for column, value in sums.items()}
 
 
 def _column_of(name: str) -> tuple[int, str, str] | None:
-    for other, spelling in _ALSO:
-        name = name.replace(other, spelling)
+    """Rank, column and aggregate of a metric."""
+    for dotted, spelling in _REPLACEMENTS:
+        name = name.replace(dotted, spelling)
     match = _KNOWN.fullmatch(name)
-    return _ENDS[match[1]] if match else None
+    return _BY_ENDING[match[1]] if match else None
 
 
-def put_together(aggregate: str, value: float, other: float) -> float:
+def add_to(aggregate: str, value: float, other: float) -> float:
     return (
         value + other
         if aggregate == "sum"

@@ -33,7 +33,7 @@ def overview_entries(body: Any) -> list[tuple[str, Any]]:
 def job_state(body: Any, place: str = "") -> JobState:
     fields = Fields(body, place)
     return JobState(
-        job_id=fields.the_flink_id("jid"),
+        job_id=fields.required_flink_id("jid"),
         name=fields.text("name"),
         state=fields.upper("state"),
         start_time=fields.instant("start-time"),

@@ -1,4 +1,4 @@
-"""``[{"id": …, "value": "…"}]`` → our columns; values come as text."""
+"""``[{"id": …, "value": "…"}]`` → columns of Weir. Values are texts."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -17,26 +17,26 @@ _SUBTASK_IN_PATH = re.compile(r"/subtasks/(\d{1,5})/metrics$")
 def values(body: Any) -> dict[str, Any]:
     values_by_name = {}
     for place, item in elements(body):
-        # By far the longest lists of all answers: only unusual entries take the slow path.
+        # These are by far the longest lists: only unusual entries take the slow path.
         if not isinstance(item, dict) or not isinstance(item.get("id"), str):
-            Fields(item, place).the_text("id")
+            Fields(item, place).required_text("id")
         elif item.get("value") is not None:
             values_by_name[item["id"]] = item["value"]
     return values_by_name
 
 
 def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
-    """``/vertices/:vid/subtasks/:i/metrics`` has the subtask in the path,
-    ``/vertices/:vid/metrics`` as prefix of each id.
+    """``/vertices/:vid/subtasks/:i/metrics`` has the subtask in its path,
+    ``/vertices/:vid/metrics`` in the prefix of each id.
     """
     in_path = _SUBTASK_IN_PATH.search(endpoint)
     if in_path:
-        return {_clamp(int(in_path[1])): values(body)}
+        return {_check_subtask(int(in_path[1])): values(body)}
     subtask: dict[int, dict[str, Any]] = {}
     for metric_id, value in values(body).items():
         prefixed = _SUBTASK_IN_ID.fullmatch(metric_id)
         if prefixed:
-            subtask.setdefault(_clamp(int(prefixed[1])), {})[prefixed[2]] = value
+            subtask.setdefault(_check_subtask(int(prefixed[1])), {})[prefixed[2]] = value
     return subtask
 
 
@@ -45,7 +45,7 @@ def pick(
     spellings: Iterable[str],
     read: Callable[[Any], Number | None] = real,
 ) -> Number | None:
-    """The first spelling that has a value; ``None`` if Flink sends none, NaN or -1."""
+    """The value of the first spelling that has one; ``None`` if all are absent, NaN or -1."""
     for spelling in spellings:
         try:
             value = read(values_by_name.get(spelling))
@@ -81,7 +81,7 @@ def _source_values(values_by_name: dict[str, Any]) -> dict[str, Number | None]:
     return largest
 
 
-def _clamp(subtask: int) -> int:
+def _check_subtask(subtask: int) -> int:
     if subtask >= MAX_PARALLELISM:
         raise Skipped(f"subtask {subtask}: expected less than {MAX_PARALLELISM}")
     return subtask

@@ -12,10 +12,10 @@ _TAG = re.compile(r"<br\s*/?>")
 def vertices(job: Any) -> tuple[Vertex, ...]:
     return tuple(
         Vertex(
-            vertex_id=vertex.the_flink_id("id"),
+            vertex_id=vertex.required_flink_id("id"),
             name=vertex.text("name") or "",
-            parallelism=vertex.whole("parallelism"),
-            max_parallelism=vertex.whole("maxParallelism"),
+            parallelism=vertex.integer("parallelism"),
+            max_parallelism=vertex.integer("maxParallelism"),
             status=vertex.text("status"),
         )
         for vertex in Fields(job).objects("vertices")
@@ -23,9 +23,8 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
 
 
 def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
-    """None if the version reports none."""
     groups = (
-        (vertex.the_flink_id("id"), vertex.text("slotSharingGroupId"))
+        (vertex.required_flink_id("id"), vertex.text("slotSharingGroupId"))
         for vertex in Fields(job).objects("vertices")
     )
     return tuple(SlotSharing(vertex_id, group) for vertex_id, group in groups if group) or None
@@ -34,9 +33,9 @@ def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
 def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
     return tuple(
         Vertex(
-            vertex_id=node.the_flink_id("id"),
+            vertex_id=node.required_flink_id("id"),
             name=_plain(node.text("description")),
-            parallelism=node.whole("parallelism"),
+            parallelism=node.integer("parallelism"),
         )
         for node in _plan(plan).objects("nodes")
     )
@@ -44,7 +43,11 @@ def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
 
 def edges(plan: Any) -> tuple[Edge, ...]:
     return tuple(
-        Edge(source.the_flink_id("id"), node.the_flink_id("id"), source.text("ship_strategy"))
+        Edge(
+            source.required_flink_id("id"),
+            node.required_flink_id("id"),
+            source.text("ship_strategy"),
+        )
         for node in _plan(plan).objects("nodes")
         for source in node.objects("inputs")
     )
@@ -55,9 +58,8 @@ def is_in(payload: Any) -> bool:
 
 
 def _plan(payload: Any) -> Fields:
-    return Fields(payload).the_object("plan")
+    return Fields(payload).required_object("plan")
 
 
 def _plain(description: str | None) -> str:
-    """Plan descriptions are HTML: ``parse<br/>``, ``a -&gt; b``."""
     return html.unescape(_TAG.sub(" ", description or "")).strip()

@@ -1,5 +1,5 @@
-"""``/taskmanagers/:id/thread-dump`` (since 1.11): a text per thread as
-``java.lang.management.ThreadInfo`` writes it; stacks are cut to eight frames before 1.17, later to
+"""``/taskmanagers/:id/thread-dump`` (since 1.11): a text per thread, as
+``java.lang.management.ThreadInfo`` writes it. Before 1.17 stacks are cut to eight frames, later to
 ``cluster.thread-dump.stacktrace-max-depth``.
 """
 
@@ -27,7 +27,7 @@ _CUT = "..."
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """``frames``: 'a.B.method:line', innermost first; ``is_cut``: there are more of them."""
+    """``frames``: 'a.B.method:line', innermost first. ``is_cut``: the stack has more frames."""
 
     name: str
     number: int
@@ -40,7 +40,6 @@ class Thread:
 
 
 def thread_dump(body: Any) -> tuple[Thread, ...]:
-    """Texts of another form are left out."""
     threads = list(Fields(body).objects("threadInfos"))
     if len(threads) > MOST_THREADS:
         raise Skipped(f"threadInfos: more than {MOST_THREADS:,} threads")
@@ -49,7 +48,10 @@ def thread_dump(body: Any) -> tuple[Thread, ...]:
 
 def _threads(dumped: list[Fields]) -> Iterator[Thread]:
     for fields in dumped:
-        name, text = fields.the_text("threadName"), fields.the_text("stringifiedThreadInfo")
+        name, text = (
+            fields.required_text("threadName"),
+            fields.required_text("stringifiedThreadInfo"),
+        )
         head, _, stack = text.partition("\n")
         match = _HEAD.match(head.removeprefix(f'"{name}"')[:_HEAD_CHARS])
         if match is None:

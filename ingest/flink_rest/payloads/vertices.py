@@ -1,5 +1,5 @@
-"""``/jobs/:id/vertices/:vid`` and ``…/backpressure``: of each subtask its place, records and
-back-pressure.
+"""``/jobs/:id/vertices/:vid`` and ``…/backpressure``: location, record counts, start times and
+back-pressure of each subtask.
 """
 
 import re
@@ -12,7 +12,6 @@ from ingest.flink_ids import MAX_TASKMANAGER_CHARS, is_taskmanager_id
 from ingest.flink_rest.payloads.fields import Fields
 
 MAX_PARALLELISM = 2**15
-"""Flink's own upper bound."""
 
 _STATES = ("SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING")
 _NOWHERE = "(unassigned)"
@@ -28,14 +27,14 @@ class Placement:
 
 
 def parallelism(body: Any) -> int | None:
-    return Fields(body).whole("parallelism")
+    return Fields(body).integer("parallelism")
 
 
 def placements(body: Any) -> dict[int, Placement]:
     placements_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         placements_by_subtask[subtask_index(subtask)] = Placement(
-            attempt=subtask.whole("attempt"),
+            attempt=subtask.integer("attempt"),
             host=_host(subtask),
             taskmanager_id=taskmanager_id(subtask, "taskmanager-id"),
             task_state=subtask.upper("status"),
@@ -44,48 +43,49 @@ def placements(body: Any) -> dict[int, Placement]:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """Records since the attempt began; None if Flink says that its figure is not complete."""
+class RecordCounts:
+    """Records since the attempt began; None if Flink says that its count is incomplete."""
 
     records_in: int | None = None
     records_out: int | None = None
 
 
-def counted(body: Any) -> dict[int, Counted]:
-    """By subtask, of the newest attempt."""
+def record_counts(body: Any) -> dict[int, RecordCounts]:
     counts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         metrics = subtask.object("metrics")
         if metrics is not None:
-            counters = Counted(
+            counters = RecordCounts(
                 _complete(metrics, "read-records"), _complete(metrics, "write-records")
             )
-            if counters != Counted():
+            if counters != RecordCounts():
                 counts_by_subtask[subtask_index(subtask)] = counters
     return counts_by_subtask
 
 
 def _complete(metrics: Fields, name: str) -> int | None:
-    return metrics.whole(name) if metrics.flag(f"{name}-complete") else None
+    return metrics.integer(name) if metrics.flag(f"{name}-complete") else None
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartTimes:
     scheduled_at: datetime | None = None
     deploying_at: datetime | None = None
     initializing_at: datetime | None = None
     running_at: datetime | None = None
 
 
-def started(body: Any) -> dict[int, Started]:
-    """By subtask; empty instants before 1.16."""
+def start_times(body: Any) -> dict[int, StartTimes]:
+    """Subtask → when its attempt entered each state. Before 1.16 only ``deploying_at`` is set."""
     starts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
-        lasted, deploying_at = subtask.object("status-duration"), subtask.instant("start-time")
-        if lasted is None or deploying_at is None:
-            starts_by_subtask[subtask_index(subtask)] = Started(deploying_at=deploying_at)
+        durations, deploying_at = subtask.object("status-duration"), subtask.instant("start-time")
+        if durations is None or deploying_at is None:
+            starts_by_subtask[subtask_index(subtask)] = StartTimes(deploying_at=deploying_at)
             continue
-        scheduled, deploying, initializing, running = (_lasted(lasted, state) for state in _STATES)
+        scheduled, deploying, initializing, running = (
+            _duration(durations, state) for state in _STATES
+        )
         initializing_at = (
             None if deploying is None or initializing is None else deploying_at + deploying
         )
@@ -95,19 +95,19 @@ def started(body: Any) -> dict[int, Started]:
             else initializing_at + initializing
         )
         scheduled_at = None if scheduled is None else deploying_at - scheduled
-        starts_by_subtask[subtask_index(subtask)] = Started(
+        starts_by_subtask[subtask_index(subtask)] = StartTimes(
             scheduled_at, deploying_at, initializing_at, running_at
         )
     return starts_by_subtask
 
 
-def _lasted(durations: Fields, state: str) -> timedelta | None:
+def _duration(durations: Fields, state: str) -> timedelta | None:
     duration_ms = durations.duration_ms(state)
     return None if duration_ms is None else timedelta(milliseconds=duration_ms)
 
 
 def backpressured_ratios(body: Any) -> dict[int, float | None]:
-    """0…1 by subtask; empty while Flink has only begun to sample (``deprecated``)."""
+    """Subtask → 0…1. Empty while Flink still samples (status ``deprecated``)."""
     payload = Fields(body)
     if payload.text("status") != "ok":
         return {}
@@ -117,7 +117,7 @@ def backpressured_ratios(body: Any) -> dict[int, float | None]:
 
 
 def subtask_index(fields: Fields, name: str = "subtask") -> int:
-    index = fields.the_whole(name)
+    index = fields.required_integer(name)
     if index >= MAX_PARALLELISM:
         raise Skipped(f"{fields.place}.{name}: expected less than {MAX_PARALLELISM}, got {index}")
     return index
@@ -132,8 +132,8 @@ def taskmanager_id(fields: Fields, name: str) -> str | None:
     return None if not text or text == _NOWHERE else _check(fields, name, text)
 
 
-def the_taskmanager_id(fields: Fields) -> str:
-    return _check(fields, "id", fields.the_text("id"))
+def required_taskmanager_id(fields: Fields) -> str:
+    return _check(fields, "id", fields.required_text("id"))
 
 
 def _check(fields: Fields, name: str, text: str) -> str:
@@ -147,7 +147,7 @@ def _check(fields: Fields, name: str, text: str) -> str:
 
 
 def _host(subtask: Fields) -> str | None:
-    """``endpoint`` (1.19+) has a port; ``host`` (until 1.20) in some releases only."""
+    """``endpoint`` (1.19+) has a port; ``host`` (until 1.20) has a port in some releases."""
     endpoint = host_and_port(subtask.text("endpoint"))
     if endpoint:
         return _PORT.sub("", endpoint)

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from ingest.discovery.declared import declared
+from ingest.discovery.declared import parse_sources
 from ingest.discovery.reading import _read_all
 from ingest.errors import Refused
 from ingest.flink_rest.client import RestClient
@@ -88,7 +88,7 @@ class Secured:
 
 
 async def listing(server, more):
-    (source,) = declared(
+    (source,) = parse_sources(
         {
             "sources": [
                 {"name": "s", "yarn": {"url": server.url.replace("127.0.0.1", "localhost"), **more}}

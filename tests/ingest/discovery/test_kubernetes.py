@@ -11,7 +11,7 @@ from time import monotonic
 import pytest
 import yaml
 
-from ingest.discovery.declared import declared
+from ingest.discovery.declared import parse_sources
 from ingest.discovery.kubernetes import access, reading
 from ingest.discovery.reading import read_sources
 from ingest.messages import Message
@@ -32,7 +32,7 @@ def api(server):
         held.clear()
     server.odd, server.page = {}, 500
     server.asked.clear()
-    reading._seen.clear()
+    reading._listed.clear()
     return server
 
 
@@ -42,7 +42,7 @@ def read(api, *, kubeconfig="", **own):
         "kubernetes": {"kubeconfig": kubeconfig or api.kubeconfig(), **own.pop("kubernetes", {})},
         **own,
     }
-    return read_sources(declared({"sources": [source]}))[0]
+    return read_sources(parse_sources({"sources": [source]}))[0]
 
 
 def urls(listing):
@@ -106,7 +106,7 @@ def test_a_pod_signs_in_by_its_service_account_and_its_own_namespace(api, monkey
     api.put("flinkdeployments", objects.deployment("orders"))
     api.put("flinkdeployments", objects.deployment("carts", "money"))
     everywhere, own = read_sources(
-        declared(
+        parse_sources(
             {
                 "sources": [
                     {"name": "a", "kubernetes": {}},
@@ -123,7 +123,7 @@ def test_a_pod_signs_in_by_its_service_account_and_its_own_namespace(api, monkey
 
 def test_outside_of_a_pod_it_says_so(api, monkeypatch):
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    (found,) = read_sources(declared({"sources": [{"name": "a", "kubernetes": {}}]}))
+    (found,) = read_sources(parse_sources({"sources": [{"name": "a", "kubernetes": {}}]}))
     assert "runs in no pod" in found.error
 
 
@@ -373,5 +373,5 @@ def test_more_objects_than_are_kept_are_an_error(api, monkeypatch):
 )
 def test_a_declaration_that_makes_no_sense_is_refused_with_the_place(own, why):
     with pytest.raises(ValueError, match="source a: kubernetes") as refused:
-        declared({"sources": [{"name": "a", "kubernetes": yaml.safe_load(own)}]})
+        parse_sources({"sources": [{"name": "a", "kubernetes": yaml.safe_load(own)}]})
     assert why in str(refused.value)

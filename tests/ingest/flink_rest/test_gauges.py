@@ -7,7 +7,13 @@ import pytest
 from ingest.errors import Skipped
 from ingest.flink_rest.limits import MAX_PATH_BYTES
 from ingest.flink_rest.metric_names import packed_paths
-from ingest.flink_rest.payloads.gauges import MOST_NAMES, gauges, joined, listed, wanted
+from ingest.flink_rest.payloads.gauges import (
+    MOST_NAMES,
+    combine,
+    gauges,
+    listed_names,
+    names_to_request,
+)
 
 
 def names(*ids: str) -> list[dict[str, object]]:
@@ -29,18 +35,18 @@ def test_only_names_that_feed_a_figure_are_asked_for() -> None:
         "currentInputWatermark",
         "enrich.count.rocksdb.num-files-at-level1",
     )
-    assert wanted(listed(told)) == [
+    assert names_to_request(listed_names(told)) == [
         "join.currentInput2Watermark",
         "enrich.count.rocksdb_is-write-stopped",
     ]
-    assert wanted(listed([])) == []
+    assert names_to_request(listed_names([])) == []
     assert (
-        len(wanted(f"op.s{number}.rocksdb.background-errors" for number in range(1000)))
+        len(names_to_request(f"op.s{number}.rocksdb.background-errors" for number in range(1000)))
         == MOST_NAMES
     )
     for bad in ({}, [1], [{"name": "x"}]):
         with pytest.raises(Skipped):
-            listed(bad)
+            listed_names(bad)
 
 
 def test_figures_of_all_states_of_a_vertex_are_put_together() -> None:
@@ -58,7 +64,7 @@ def test_figures_of_all_states_of_a_vertex_are_put_together() -> None:
             figure("j.currentInput1Watermark", 1_790_000_000_001, 2e12, 4e12),
         ]
     )
-    assert joined([first, second]) == {
+    assert combine([first, second]) == {
         "writes_stopped": 3,
         "level0_files": 36,
         "input1_watermark_ms": 1_790_000_000_001,

@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.errors import Skipped
-from ingest.flink_rest.payloads.vertices import Counted, counted
+from ingest.flink_rest.payloads.vertices import RecordCounts, record_counts
 from ingest.records import VertexMetrics
 from tests.ingest.recorded import reading, records
 
@@ -38,12 +38,14 @@ def test_a_sample_has_the_counters_of_the_answer_and_its_instant(recording):
 
 def test_what_is_not_complete_is_unknown_and_not_zero():
     half = {**complete(0, 7), "read-records-complete": False}
-    assert counted({"subtasks": [subtask(0, **half), subtask(1)]}) == {0: Counted(None, 7)}
+    assert record_counts({"subtasks": [subtask(0, **half), subtask(1)]}) == {
+        0: RecordCounts(None, 7)
+    }
 
 
 def test_a_release_without_the_flags_tells_nothing():
     assert (
-        counted(
+        record_counts(
             {"subtasks": [subtask(0, **{"read-records": 5, "write-records": 5}), {"subtask": 1}]}
         )
         == {}
@@ -56,4 +58,4 @@ def test_a_release_without_the_flags_tells_nothing():
 )
 def test_a_bad_shape_is_skipped_with_its_place(metrics):
     with pytest.raises(Skipped, match=r"subtasks\[0\]\.metrics"):
-        counted({"subtasks": [{"subtask": 0, "metrics": metrics}]})
+        record_counts({"subtasks": [{"subtask": 0, "metrics": metrics}]})

@@ -10,7 +10,7 @@ import pytest
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.assembly import observe_job
-from ingest.flink_rest.payloads.vertices import Started, started
+from ingest.flink_rest.payloads.vertices import StartTimes, start_times
 from ingest.records import VertexStart
 from tests.ingest.flink_rest.test_collector import Replay, cycle, of_kind, recorded
 
@@ -35,30 +35,30 @@ def at(epoch_ms: int) -> datetime:
 
 
 def test_instants_follow_from_the_deployment_and_how_long_each_state_lasted() -> None:
-    assert started({"subtasks": [subtask()]}) == {
-        0: Started(at(999_900), at(1_000_000), at(1_000_020), at(1_000_023))
+    assert start_times({"subtasks": [subtask()]}) == {
+        0: StartTimes(at(999_900), at(1_000_000), at(1_000_020), at(1_000_023))
     }
 
 
 def test_a_state_that_was_never_entered_has_no_instant() -> None:
     deploying = {"SCHEDULED": 100, "DEPLOYING": 20, "INITIALIZING": -1, "RUNNING": -1}
-    assert started({"subtasks": [subtask(**{"status-duration": deploying})]})[0] == Started(
+    assert start_times({"subtasks": [subtask(**{"status-duration": deploying})]})[0] == StartTimes(
         at(999_900), at(1_000_000), None, None
     )
     waiting = {"subtasks": [subtask(**{"start-time": -1})]}
-    assert started(waiting) == {0: Started()}
+    assert start_times(waiting) == {0: StartTimes()}
 
 
 def test_before_1_16_only_the_deployment_is_known() -> None:
     old = subtask()
     del old["status-duration"]
-    assert started({"subtasks": [old]}) == {0: Started(deploying_at=at(1_000_000))}
+    assert start_times({"subtasks": [old]}) == {0: StartTimes(deploying_at=at(1_000_000))}
 
 
 @pytest.mark.parametrize("durations", [5, "x", {"DEPLOYING": "soon"}, [1]])
 def test_a_bad_shape_is_skipped_with_its_place(durations: Any) -> None:
     with pytest.raises(Skipped, match="subtasks"):
-        started({"subtasks": [subtask(**{"status-duration": durations})]})
+        start_times({"subtasks": [subtask(**{"status-duration": durations})]})
 
 
 def rows(*subtasks: dict[str, Any]) -> list[VertexStart]:

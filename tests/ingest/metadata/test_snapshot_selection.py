@@ -38,7 +38,7 @@ def restored(path: str, *, at_s: float, job: str = "a" * 32) -> Job:
 def names(selection: SnapshotSelection, *records: Job | Checkpoint, at_s: float = 60) -> list[str]:
     """The last part of each path that one cycle wants."""
     observed = [Observed("c", after(at_s), "rest", (record,)) for record in records]
-    return [path.rsplit("/", 1)[-1] for path in selection.wanted(observed)]
+    return [path.rsplit("/", 1)[-1] for path in selection.select(observed)]
 
 
 def test_the_restored_snapshot_and_the_first_checkpoint_after_it_are_wanted() -> None:

@@ -106,7 +106,7 @@ def test_unknown_is_unknown():
         task("backPressuredTimeMsPerSecond", [[10, "7"], [20, "7"]]),
         task("currentInputWatermark", [[10, "-9223372036854775808"], [20, "1790000000000"]]),
     )))  # fmt: skip
-    first, second = (row for _, row in found.rows(JOB, placed=True))
+    first, second = (row for _, row in found.rows(JOB, with_placement=True))
     assert (first.busy_ms_per_s, second.busy_ms_per_s) == (None, None)
     assert (first.watermark_ms, second.watermark_ms) == (None, (1790000000000,))
     assert first.host is None
@@ -121,14 +121,14 @@ def test_of_a_restarted_subtask_the_newest_attempt_counts():
             )
         )
     )
-    ((_, row),) = found.rows(JOB, placed=True)
+    ((_, row),) = found.rows(JOB, with_placement=True)
     assert isinstance(row, VertexMetrics)
     assert (row.records_in, row.attempt) == ((3,), (1,))
 
 
 def test_a_missing_subtask_is_a_gap_at_its_place():
     found = Subtasks(series(matrix(task("busyTimeMsPerSecond", [[10, "5"]], subtask_index="2"))))
-    ((_, row),) = found.rows(JOB, placed=True)
+    ((_, row),) = found.rows(JOB, with_placement=True)
     assert row.busy_ms_per_s == (None, None, 5.0)
 
 
@@ -145,7 +145,7 @@ def test_odd_labels_are_of_no_subtask(labels):
     assert (
         list(
             Subtasks(series(matrix(task("busyTimeMsPerSecond", [[10, "5"]], **labels)))).rows(
-                JOB, placed=True
+                JOB, with_placement=True
             )
         )
         == []
@@ -198,7 +198,9 @@ def test_what_is_more_than_label_matchers_is_refused(text):
 def test_a_count_that_is_none_and_an_instant_that_is_none_cost_nothing_beside_them():
     counted = task("numRecordsIn", [[10, "1.5"], [20, "7"], [1e300, "8"], [-5, "9"]])
     late = task("currentInputWatermark", [[10, "0.25"], [20, "3"]])
-    rows = [row for _, row in Subtasks(series(matrix(counted, late))).rows(JOB, placed=True)]
+    rows = [
+        row for _, row in Subtasks(series(matrix(counted, late))).rows(JOB, with_placement=True)
+    ]
     assert [(row.records_in, row.watermark_ms) for row in rows] == [(None, None), ((7,), (3,))]
     odd = {
         "metric": {"__name__": "flink_jobmanager_job_numRestarts", "job_id": JOB},

@@ -14,7 +14,7 @@ from aiohttp import web
 from ingest.errors import Refused
 from ingest.flink_rest.collector import collect_cluster
 from ingest.replay.player import GAP_MS, TURNS_KEPT, Player
-from ingest.replay.server import answering
+from ingest.replay.server import make_handler
 from ingest.replay.shipped import SHIPPED, recordings
 from ingest.replay.tape import Tape, line_ms
 from ingest.sources import ClusterSource
@@ -164,7 +164,7 @@ def test_every_shipped_recording_is_there_and_its_jobs_have_names() -> None:
 
 async def _collected(player: Player) -> Any:
     application = web.Application()
-    application.router.add_get("/{cluster}/{path:.*}", answering({"demo": player}))
+    application.router.add_get("/{cluster}/{path:.*}", make_handler({"demo": player}))
     runner = web.AppRunner(application)
     await runner.setup()
     port = free_port()

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def api(tmp_path, settings, db):
     cache.clear()
-    reading._seen.clear()
+    reading._listed.clear()
     server = KubernetesApi(tmp_path)
     (tmp_path / "sources.yml").write_text(
         f"sources: [{{name: k8s, kubernetes: {{kubeconfig: {server.kubeconfig()}}}}}]"

@@ -8,9 +8,9 @@ from ingest.source_read import ProbeNotes, SourceRead
 
 
 async def read(run: ClusterRun) -> SourceRead:
-    at, turns = run.shard.at(), run.part("weather").get("turns", 0)
+    at, turns = run.shard.at(), run.cursor_of("weather").get("turns", 0)
     url = run.cluster.settings["weather_url"]
-    async with run.asking(RestClient(url, gate=run.shard.gates.of(url))) as client:
+    async with run.count_requests(RestClient(url, gate=run.shard.gates.of(url))) as client:
         sky = (await client.get("/sky"))["sky"]
     record = LogRecord(
         "station", at, "INFO", "weather", f"{sky}, {turns}", f"{turns:032}", 0, "sky", 0
@@ -36,9 +36,9 @@ def read_almanac(run: ClusterRun) -> SourceRead:
 SOURCES = (
     Source(
         "weather",
-        Turn.BESIDE,
+        Turn.ADDITIONAL,
         "ingest.weather.source:read",
-        wanted=lambda run: run.cluster.settings.get("weather_url"),
+        applies=lambda run: run.cluster.settings.get("weather_url"),
         settings=(Setting("weather_url", "address", "--weather"),),
         subject="The weather station",
         probe="ingest.weather.source:probe",
@@ -46,9 +46,9 @@ SOURCES = (
     ),
     Source(
         "almanac",
-        Turn.BESIDE,
+        Turn.ADDITIONAL,
         "ingest.weather.source:read_almanac",
-        wanted=lambda run: run.cluster.settings.get("almanac_dir"),
+        applies=lambda run: run.cluster.settings.get("almanac_dir"),
         settings=(Setting("almanac_dir", "place", "--almanac"),),
         files=True,
     ),
