@@ -1,5 +1,5 @@
-"""One job by its name and arguments. Each job is a module of ``spark_jobs.jobs`` with a docstring
-(its help), ``add_arguments(parser)`` and ``run(args)``.
+"""Runs one job by its name and arguments. Each job is a module of ``spark_jobs.jobs`` with a
+docstring (its help), ``add_arguments(parser)`` and ``run(args)``.
 """
 
 import argparse
@@ -17,7 +17,7 @@ JOBS = ("audit", "cycle", "log_events", "replicate", "rollups")
 
 
 def run_job(words: Sequence[str]) -> int:
-    """0 if all was done. Raises ``IngestError`` and ``BadManifest`` if the job was refused,
+    """The exit code of the job: 0 if all was done. Raises ``IngestError`` and ``BadManifest`` if the job was refused,
     ``PreviousLost`` if the state of the previous run is lost.
     """
     job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
@@ -32,6 +32,7 @@ def run_job(words: Sequence[str]) -> int:
 
 
 def reason_of(words: Sequence[str], error: Exception) -> tuple[str, bool]:
+    """One line about a failure, and whether damage of the lake is its reason."""
     damage = _damage_of(_lake_of(words))
     return damage or _in_short(error), bool(damage)
 

@@ -47,10 +47,9 @@ def add_attempt(parser: argparse.ArgumentParser) -> None:
 
 
 def interrupt_attempts(tags: Sequence[str]) -> None:
-    """End operations that earlier attempts left on a Spark Connect server. Spark is imported only
-    then: that takes longer than a small job.
-    """
+    """End operations that earlier attempts left on a Spark Connect server."""
     if tags:
+        # Importing Spark takes longer than a small job.
         from spark_jobs.session import interrupt_attempt
 
         for tag in tags:

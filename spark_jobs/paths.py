@@ -9,18 +9,20 @@ _S3 = re.compile(r"^s3n?://")
 
 
 def absolute_root(root: str) -> str:
-    """A Connect server would resolve a relative path against its own folder."""
-    if "://" in root and not root.startswith("file://"):
+    """A URI without a final slash, or an absolute local path: a Connect server would resolve a
+    relative path against its own folder.
+    """
+    if root.startswith("file://"):
+        root = unquote(root.removeprefix("file://"))
+    elif "://" in root:
         return root.rstrip("/")
-    return str(
-        Path(
-            unquote(root.removeprefix("file://")) if root.startswith("file://") else root
-        ).absolute()
-    )
+    return str(Path(root).absolute())
 
 
 def hadoop_path(uri: str) -> str:
-    """As Hadoop spells it: s3a for object storage, local paths absolute and not percent-encoded."""
+    """The URI in Hadoop's spelling: s3a for object storage; local paths absolute and not
+    percent-encoded.
+    """
     uri = _S3.sub("s3a://", uri)
     if uri.startswith("file://"):
         uri = unquote(uri.removeprefix("file://"))
@@ -30,5 +32,5 @@ def hadoop_path(uri: str) -> str:
 
 
 def without_globs(path: str) -> str:
-    """Characters that Spark would take for a pattern, escaped."""
+    """The path with the characters escaped that Spark would take for a pattern."""
     return _GLOB.sub(r"\\\1", path)

@@ -1,5 +1,5 @@
-"""Checks the previous run, whose state the next one needs: before Spark reads it, and after Spark
-failed on it. If it is lost, the job is started without it.
+"""Checks the state that the previous run left: before the next run reads it, and after a failure. If
+the state is lost, the caller starts the job without it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,8 +19,8 @@ class PreviousLost(Exception):
 
 
 def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
-    """The manifest at ``uri``; all files of its state are complete. ``ended_at``: the commits at
-    which it must end. Raises :class:`PreviousLost`; errors of an unreachable storage pass through.
+    """The manifest at ``uri`` of a run whose state is complete. ``ended_at``: the commits at which
+    the run must have ended. Raises :class:`PreviousLost`, or the error of an unreachable storage.
     """
     try:
         manifest = manifests.read(uri)
@@ -37,8 +37,8 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
 
 
 def check(run: Manifest, *, every_byte: bool = False) -> None:
-    """Raises :class:`PreviousLost` if a file of its state is missing or torn; with ``every_byte``,
-    also if a page is damaged.
+    """Raises :class:`PreviousLost` if a file of the run's state is missing or torn; with
+    ``every_byte``, also if a page is damaged.
     """
     filesystem, root = fsspec.core.url_to_fs(run.run_dir)
     for file in (file for files in run.state.values() for file in files):
@@ -57,8 +57,8 @@ def check(run: Manifest, *, every_byte: bool = False) -> None:
 
 
 @contextmanager
-def blamed_where_damaged(run: Manifest | None) -> Iterator[None]:
-    """If the body fails and this run's state is damaged, raise :class:`PreviousLost` instead."""
+def lost_if_damaged(run: Manifest | None) -> Iterator[None]:
+    """If the block fails and the run's state is damaged, raises :class:`PreviousLost` instead."""
     try:
         yield
     except Exception as error:

@@ -20,7 +20,7 @@ def say(line: str) -> None:
 
 
 def say_rows(name: str, rows: int, since: float) -> None:
-    """``since``: of :func:`time.monotonic`."""
+    """``since``: the start of the step by :func:`time.monotonic`."""
     say(f"{name}: {rows} rows, {time.monotonic() - since:.1f} s")
 
 

@@ -1,4 +1,4 @@
-"""Spark schemas of the lake."""
+"""Spark schemas of Arrow schemas and of lake tables."""
 
 import pyarrow as pa
 from pyspark.sql import types as T
@@ -14,5 +14,5 @@ def spark_schema(arrow: pa.Schema) -> T.StructType:
 
 
 def lake_schema(table: str) -> T.StructType:
-    """Spark schema of a lake table; ``date`` comes last."""
+    """The schema of a lake table; ``date`` is its last column."""
     return spark_schema(ALL_TABLES[table].schema)

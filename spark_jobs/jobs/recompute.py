@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.lake import PinnedLake
 from spark_jobs.nested_tables import JOB
-from spark_jobs.run_dir import Carried, RunDir
+from spark_jobs.run_dir import PreviousState, RunDir
 from spark_jobs.schemas import spark_schema
 from spark_jobs.spans import WINDOW, instant, windows_between
 from spark_jobs.steps.cycle import Cycle, Made, Make, Parts
@@ -39,7 +39,8 @@ class Recompute(Cycle):
 
     def _made(self, folder: str, rows: DataFrame, make: Make, schema: pa.Schema) -> Made:
         output = self.run_dir.write_by_workers(WorkerRows(rows, make, schema), folder)
-        return Made(self.run_dir.written(self.lake.session, output, spark_schema(schema)), output)
+        frame = self.run_dir.read_frame(self.lake.session, output, spark_schema(schema))
+        return Made(frame, output)
 
     def _rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:
         return self.lake.session.createDataFrame(
@@ -80,7 +81,7 @@ class Recompute(Cycle):
         return samples.where("ts is not null").select(*group_windows.SAMPLE, is_new)
 
     def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> DataFrame:
-        rows = Carried(self.lake.session, self.previous).frame(
+        rows = PreviousState(self.lake.session, self.previous).frame(
             name, self.lake.session.createDataFrame([], spark_schema(schema))
         )
         return rows.where(F.col(known).isNotNull()) if known else rows

@@ -1,4 +1,4 @@
-"""Sums up hours and days on Spark, for any number of rows."""
+"""Sums up checkpoint facts over hours and days on Spark, for any number of rows."""
 
 from collections.abc import Sequence
 

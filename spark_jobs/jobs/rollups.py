@@ -1,9 +1,8 @@
-"""Sum up the checkpoints of each job over hours and days: those of which runs of the cycle had
-news.
+"""Sum up the checkpoints of each job over the hours and days with new facts.
 
-Reads the rows that commits after --from brought to the lake's table of kept facts, then all rows of
-the jobs and days that they touch: in this process where they are few, else with Spark. Writes the
-hours and days that changed and, last, the manifest.
+Reads the rows of commits after --from in the lake's table of checkpoint facts, then all rows of
+their jobs and days: few rows in this process, others with Spark. Writes the changed hours and days
+and, last, the manifest.
 """
 
 import argparse
@@ -28,7 +27,7 @@ from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
 from spark_jobs.small.rows import SmallLake, TooLarge, is_local
 from spark_jobs.small.tables import in_order, mapped
-from spark_jobs.spans import floor, merged
+from spark_jobs.spans import floor, merge_spans
 from spark_jobs.steps.rollups import NEW, ROLLUP, rollup_batches
 
 JOB = "rollups"
@@ -94,7 +93,7 @@ def _roll_up(
             small = SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark)
             name = CHECKPOINT_ROLLUP.name
             new = small.new_rows(TABLE, {TABLE: args.from_seq}).select(list(NEW))
-            days = merged(
+            days = merge_spans(
                 (start, start + DAY)
                 for start in {floor(at, DAY) for at in new["trigger_time"].drop_null().to_pylist()}
             )

@@ -13,7 +13,7 @@ from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.small.rows import MOST_BYTES, SmallLake, TooLarge, is_local
 from spark_jobs.small.tables import in_order, mapped
-from spark_jobs.spans import WINDOW, merged, windows_between
+from spark_jobs.spans import WINDOW, merge_spans, windows_between
 from spark_jobs.steps.cycle import Cycle, Made, Make, Parts
 from spark_jobs.transforms import group_windows
 
@@ -72,7 +72,7 @@ class SmallCycle(Cycle):
             starts = pc.unique(
                 pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")
             ).to_pylist()
-            touched = merged((start, start + WINDOW) for start in starts)
+            touched = merge_spans((start, start + WINDOW) for start in starts)
         return self.lake.rows_in("vertex_metrics", touched) if new.num_rows else new
 
     def _flagged(self, samples: pa.Table, after_seq: int) -> pa.Table:

@@ -13,7 +13,7 @@ from spark_jobs.small.rows import SmallLake
 ROWS_OF_A_REMEMBERED_JOB = 4
 
 
-def parts(
+def cluster_groups(
     lake: SmallLake, after: Mapping[str, int], previous: Manifest | None, most_rows: int
 ) -> Iterator[tuple[str, ...] | None]:
     """Names of clusters, by part; a single None means all at once. A cluster with more than

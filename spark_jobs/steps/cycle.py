@@ -20,13 +20,13 @@ from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import CLUSTER, JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, LIVES, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD, TASKMANAGER_LIFE
-from spark_jobs.spans import OTHER_SIDE_WITHIN, JobLookup, lookup_spans, minute_spans
+from spark_jobs.spans import COMPARED_WITHIN, JobLookup, lookup_spans, minute_spans
 from spark_jobs.step_schemas import (
-    ASKED,
+    METADATA_NEEDS,
     EXECUTION,
-    FOUND,
-    LEARNT_EXECUTION,
-    LEARNT_LIFE,
+    LOOKED_UP,
+    UPDATED_EXECUTION,
+    UPDATED_LIFE,
     LIFE,
     SERVED_EVENT,
     SNAPSHOT,
@@ -96,10 +96,10 @@ class Cycle(ABC):
         else:
             self._carry_over(LIVES, LIFE)
         jobs = self._folded("jobs", self.parts)
-        yield "jobs", self.run_dir.count_jobs(jobs)
+        yield "jobs", self.run_dir.take_jobs(jobs)
         if lookups := self._lookups(jobs):
             output = self._folded("jobs_looked_up", self._with_found(lookups))
-            yield "jobs looked up", self.run_dir.count_jobs(output)
+            yield "jobs looked up", self.run_dir.take_jobs(output)
         if self._has_executions:
             yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, self._executions.output)
         else:
@@ -212,7 +212,7 @@ class Cycle(ABC):
             executions.REPORTED,
         )
         rows = self._in_order({"carried": self._carried_executions, "reported": reported}, CLUSTER)
-        return self._made("state/executions", rows, executions.learnt_batches, LEARNT_EXECUTION)
+        return self._made("state/executions", rows, executions.learnt_batches, UPDATED_EXECUTION)
 
     @cached_property
     def _carried_executions(self) -> Rows:
@@ -238,7 +238,7 @@ class Cycle(ABC):
                 self._read_events.rows.select(lives.LINE.names), lives.line_batches, lives.LINE
             )
         return self._made(
-            f"state/{LIVES}", self._in_order(parts, CLUSTER), lives.life_batches, LEARNT_LIFE
+            f"state/{LIVES}", self._in_order(parts, CLUSTER), lives.life_batches, UPDATED_LIFE
         )
 
     # Metric samples.
@@ -255,7 +255,9 @@ class Cycle(ABC):
     @cached_property
     def _file_questions(self) -> Rows:
         ask = partial(asked_batches, settings=self.settings)
-        return self._made("staged/asked", self._in_order(self._parts_of_life, JOB), ask, ASKED).rows
+        return self._made(
+            "staged/asked", self._in_order(self._parts_of_life, JOB), ask, METADATA_NEEDS
+        ).rows
 
     @cached_property
     def _uploads(self) -> Made:
@@ -263,7 +265,7 @@ class Cycle(ABC):
         if not self._is_first:
             first, last = self._bounds(new, "observed_at")
             files = self.lake.rows_in(
-                "references", [(first - OTHER_SIDE_WITHIN, last + timedelta(seconds=1))]
+                "references", [(first - COMPARED_WITHIN, last + timedelta(seconds=1))]
             )
         parts = {
             "asked": self._file_questions,
@@ -316,7 +318,7 @@ class Cycle(ABC):
         if any(lookup.keys for lookup in lookups):
             wanted = [(lookup.cluster, lookup.job_id, lookup.keys) for lookup in lookups]
             looked_up["found_snapshots"] = self._wanted(self.lake.new_rows("snapshots", {}), wanted)
-        asking = self._rows([lookup._asdict() for lookup in lookups], FOUND)
+        asking = self._rows([lookup._asdict() for lookup in lookups], LOOKED_UP)
         return {
             name: self._select_jobs(rows, asking) for name, rows in (self.parts | looked_up).items()
         } | {"found": asking}

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ingest.flink_logs.event_parser import GRAPH_CREATED
 from spark_jobs.arrow_schemas import batch_from_rows
 from spark_jobs.fold.rows import Row, largest, least, rank
-from spark_jobs.step_schemas import EVENT, EXECUTION, LEARNT_EXECUTION
+from spark_jobs.step_schemas import EVENT, EXECUTION, UPDATED_EXECUTION
 from spark_jobs.transforms.grouped_batches import groups
 
 LOCATION = ("job_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
@@ -42,7 +42,7 @@ def report_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for group in groups(batches, keys=1):
         rows = executions(group.rows("reported"), group.rows("carried"))
-        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), LEARNT_EXECUTION)
+        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), UPDATED_EXECUTION)
 
 
 def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

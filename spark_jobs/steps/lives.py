@@ -9,7 +9,7 @@ from ingest.lake.tables import TABLES
 from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows, in_microseconds
 from spark_jobs.fold.taskmanager_lives import FAILED, KINDS_OF_END, REGISTERED, lives
 from spark_jobs.serving import TASKMANAGER_LIFE
-from spark_jobs.step_schemas import EVENT, LEARNT_LIFE, TASKMANAGER_LOSS
+from spark_jobs.step_schemas import EVENT, UPDATED_LIFE, TASKMANAGER_LOSS
 from spark_jobs.transforms.grouped_batches import groups
 
 SERVED = arrow_schema(TASKMANAGER_LIFE)
@@ -56,7 +56,7 @@ def life_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     for group in groups(batches, keys=1):
         names = ("known", "lines", "samples", "exceptions", "executions")
         rows = lives(*map(group.rows, names))
-        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), LEARNT_LIFE)
+        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), UPDATED_LIFE)
 
 
 def served_batches(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -44,11 +44,11 @@ from spark_jobs.storage_words import LIVE
 Rows = Any
 """Rows of files as an engine holds them."""
 Step = Callable[[Tables, Tables], dict[str, pa.Table]]
-"""(rows by part, tables that all calls get) → rows by part."""
+"""(rows by part, side tables) → rows by part. All calls get the same side tables."""
 
 
-Together = Sequence[str] | Mapping[str, Sequence[str]]
-"""Columns, of all parts or by part; rows with equal values in them are in one call."""
+GroupKeys = Sequence[str] | Mapping[str, Sequence[str]]
+"""Columns, for all parts or by part; rows with equal values in these columns are in one call."""
 
 
 class Engine(Protocol):
@@ -59,15 +59,15 @@ class Engine(Protocol):
         step: Step,
         parts: Mapping[str, Rows],
         schemas: Mapping[str, pa.Schema],
-        together: Together | None = None,
-        known: Tables | None = None,
+        group_keys: GroupKeys | None = None,
+        side_tables: Tables | None = None,
     ) -> dict[str, Rows]:
-        """``schemas``: of the result. Without ``together``, the rows that one call of the previous
-        step made are in one call.
+        """``schemas``: of the results. Without ``group_keys``, the results of one call of the
+        previous step are in one call.
         """
 
-    def collected(self, rows: Rows) -> pa.Table:
-        """Only for rows whose number is bounded by jobs, directories and checkpoints."""
+    def collect(self, rows: Rows) -> pa.Table:
+        """Rows in memory: only for rows that do not grow with the number of files."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         snapshots.SCHEMAS,
         ("audit_id", "metadata_path"),
     )
-    retained = reading.placed_snapshots(engine.collected(read["snapshots"]))
+    retained = reading.placed_snapshots(engine.collect(read["snapshots"]))
     missed = reading.missed(
-        engine.collected(read["failed"]), engine.collected(read["bad_paths"]).to_pylist(), retained
+        engine.collect(read["failed"]), engine.collect(read["bad_paths"]).to_pylist(), retained
     )
     previous = checkpoints.previous_of(retained)
     homes, jobs_of = _Numbered(), _Numbered()
@@ -148,7 +148,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         },
     )
     sums = _Sums(engine, of_paths)
-    metadata = plain_rows(engine.collected(of_paths["listed_metadata"]))
+    metadata = plain_rows(engine.collect(of_paths["listed_metadata"]))
     held = [
         row | {"audit_id": roots[row["root_no"]]["audit_id"], "root": roots[row["root_no"]]["root"]}
         for row in sums.rows("held")
@@ -190,7 +190,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         doubts.copied_snapshots(retained),
     )
     chains = _chains(sums, jobs_of.keys, roots)
-    known_metadata = plain_rows(engine.collected(of_paths["known_metadata"]))
+    known_metadata = plain_rows(engine.collect(of_paths["known_metadata"]))
     unread_rows = sums.rows("unread_checkpoints")
     read_now = keys(retained, "audit_id", "metadata_path")
     unread = history.unread(unread_rows, metadata, read_now, known_metadata, jobs, sole, roots)
@@ -251,15 +251,15 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     def run(step: Step, schemas: Mapping[str, pa.Schema]) -> dict[str, Rows]:
         live = (row | {"is_live": row["verdict"] == LIVE} for row in judged)
         of_checkpoints = {"checkpoints": table_of(live, verdicts.CHECKPOINTS)}
-        together = ("path",) if alike.parts else None
-        return engine.run(step, parts, schemas, together, facts | of_checkpoints)
+        group_keys = ("path",) if alike.parts else None
+        return engine.run(step, parts, schemas, group_keys, facts | of_checkpoints)
 
     if any(row["verdict"] != LIVE for row in judged):
         namers = run(verdicts.find_namers, {"namers": verdicts.NAMERS})["namers"]
-        judged = checkpoints.with_namers(judged, engine.collected(namers).to_pylist())
+        judged = checkpoints.with_namers(judged, engine.collect(namers).to_pylist())
     files = run(verdicts.judged_files, verdicts.SCHEMAS)
-    lost_now = keys(engine.collected(files["storage_lost"]).to_pylist(), "job_directory")
-    cube = engine.collected(
+    lost_now = keys(engine.collect(files["storage_lost"]).to_pylist(), "job_directory")
+    cube = engine.collect(
         engine.run(_add_up_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY)[
             "cube"
         ]
@@ -289,7 +289,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         "storage_job": totals.of_jobs(cube, of_directories, judged, reached, owned),
         "storage_checkpoint": rows,
         "storage_operator_state": operator_states.of_checkpoints(
-            engine.collected(read["operators"]).to_pylist(), rows
+            engine.collect(read["operators"]).to_pylist(), rows
         ),
         "storage_chain": lineage.chain_rows(chains, restores, sole, roots),
         "storage_doubt": doubts.doubt_rows(
@@ -377,7 +377,7 @@ class _Sums:
         )
 
     def table(self, name: str) -> pa.Table:
-        return self._engine.collected(self._sums[name])
+        return self._engine.collect(self._sums[name])
 
     def rows(self, name: str) -> list[Row]:
         rows: list[Row] = self.table(name).to_pylist()
@@ -446,11 +446,9 @@ def _alike(
         aliases.ends_of_paths,
         {name: of_paths[name] for name in ("files", "not_found", "unread")},
         aliases.ENDS,
-        known={"spread": table_of(spread, aliases.SPREAD), "not_found": not_found},
+        side_tables={"spread": table_of(spread, aliases.SPREAD), "not_found": not_found},
     )
-    in_use = used | keys(
-        engine.collected(ends.pop("used")).to_pylist(), "audit_id", "job_directory"
-    )
+    in_use = used | keys(engine.collect(ends.pop("used")).to_pylist(), "audit_id", "job_directory")
     set_apart = {
         (row["audit_id"], row["job_directory"])
         for row in in_job
@@ -470,8 +468,8 @@ def _alike(
             "set_apart": _keyed(set_apart, "job_directory"),
         },
     )
-    spellings = engine.collected(alike["spellings"]).to_pylist()
-    pairs = summed(engine.collected(alike["twins"]), aliases.PAIR, ("path",)).to_pylist()
+    spellings = engine.collect(alike["spellings"]).to_pylist()
+    pairs = summed(engine.collect(alike["twins"]), aliases.PAIR, ("path",)).to_pylist()
     twins = [
         pair
         | {f"{side}root": roots[pair[f"{side}root_no"]]["root"] for side in ("", "other_")}

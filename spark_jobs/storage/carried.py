@@ -92,7 +92,7 @@ US_PER_MIN = 60 * US_PER_S
 BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
 
 
-def brought_together(
+def merge_inventories(
     parts: Tables, known: Tables, spellings_of: Sequence[Spellings]
 ) -> dict[str, pa.Table]:
     """``BEFORE`` of several audits merged into one, with current names of places. The value that

@@ -40,7 +40,7 @@ from spark_jobs.serving import (
     ServingTable,
 )
 from spark_jobs.spans import LINES_AFTER_TRIGGER
-from spark_jobs.step_schemas import ASKED, JOB_KEY, LOOKUP
+from spark_jobs.step_schemas import METADATA_NEEDS, JOB_KEY, LOOKUP
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.grouped_batches import Group, groups
 
@@ -148,7 +148,7 @@ def asked_batches(
         if group.key[1] is not None:
             with suppress(Exception):  # folding reports the error
                 rows += _asked(group, settings)
-    yield pa.RecordBatch.from_pylist(rows, ASKED)
+    yield pa.RecordBatch.from_pylist(rows, METADATA_NEEDS)
 
 
 def _asked(group: Group, settings: Settings) -> Iterator[Row]:

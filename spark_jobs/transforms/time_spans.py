@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.spans import Span, instant, merged
+from spark_jobs.spans import Span, instant, merge_spans
 
 DAY_S = 24 * 3600
 
@@ -24,4 +24,6 @@ def spans(rows: DataFrame, instant_column: str | Column, length_s: int) -> list[
     ]
     if len(starts_of_windows) > MOST_SPANS:
         starts_of_windows = [tuple(starts.agg(F.min("start"), F.max("start")).collect()[0])]
-    return merged((instant(first), instant(last + length_s)) for first, last in starts_of_windows)
+    return merge_spans(
+        (instant(first), instant(last + length_s)) for first, last in starts_of_windows
+    )

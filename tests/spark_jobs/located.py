@@ -8,8 +8,8 @@ from spark_jobs.nested_tables import CLUSTER
 from spark_jobs.small.tables import in_order, mapped
 from spark_jobs.step_schemas import (
     EXECUTION,
-    LEARNT_EXECUTION,
-    LEARNT_LIFE,
+    UPDATED_EXECUTION,
+    UPDATED_LIFE,
     LIFE,
     SERVED_EVENT,
     TASKMANAGER_LOSS,
@@ -26,7 +26,7 @@ def learnt(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:
     return mapped(
         in_order({"carried": carried, "reported": told}, CLUSTER),
         executions.learnt_batches,
-        LEARNT_EXECUTION,
+        UPDATED_EXECUTION,
     )
 
 
@@ -42,7 +42,7 @@ def lived(events: pa.Table, carried: pa.Table = NONE, known: pa.Table | None = N
         "lines": mapped(events.select(lives.LINE.names), lives.line_batches, lives.LINE),
         "executions": learnt(events, carried).select(EXECUTION.names),
     }
-    return mapped(in_order(parts, CLUSTER), lives.life_batches, LEARNT_LIFE)
+    return mapped(in_order(parts, CLUSTER), lives.life_batches, UPDATED_LIFE)
 
 
 def taskmanager_losses(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:
