@@ -26,8 +26,8 @@ from spark_jobs.audit_workers import (
     files_of_tasks,
     read,
     rows_of_parts,
-    without_number,
     run_step,
+    without_number,
     write,
 )
 from spark_jobs.lake import SMALL_ROWS, pin

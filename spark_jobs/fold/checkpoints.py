@@ -86,7 +86,7 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
         held
         + fresh
         + CheckpointRows(
-            update.found_checkpoints, update.found_vertex_checkpoints, update.found_lines
+            update.earlier_checkpoints, update.earlier_vertex_checkpoints, update.earlier_lines
         )
     )
     known_triggers = triggers.merged(
@@ -108,7 +108,7 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
         for line in rows.lines
         if id(line) in key_of_line and _line(line) in new_lines
     }
-    snapshots = [*before.snapshots, *update.snapshots, *update.found_snapshots]
+    snapshots = [*before.snapshots, *update.snapshots, *update.earlier_snapshots]
     full_sizes = FullSizes(update.job_id, snapshots, known_triggers)
     sized, written_ms = _sized_by_now(update, before, job, full_sizes, known_triggers)
     touched |= (
@@ -120,16 +120,18 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
     numbers = {number for number, _ in touched}
     touched |= {key for key in stand_ins if key[0] in numbers}
     touched |= {key for key in (*known_triggers, *held_keys) if key[0] in numbers and is_held(key)}
-    if update.found is None and (
+    if update.looked_up_span is None and (
         missing := [*written_ms, *(key[1] for key in touched if not is_held(key))]
     ):
         return Lookup(min(missing) - _looked_back_ms(before), max(missing))
 
     of_touched = rows.about(numbers)
     of_numbers = {
-        key: lines for key, lines in anchored.items() if update.found or key[0] in numbers
+        key: lines for key, lines in anchored.items() if update.looked_up_span or key[0] in numbers
     }
-    facts = checkpoint_facts(rows if update.found else of_touched, of_numbers, job, full_sizes)
+    facts = checkpoint_facts(
+        rows if update.looked_up_span else of_touched, of_numbers, job, full_sizes
+    )
     recomputed = {key: fact for key, fact in facts.items() if key in touched}
     retracted = {key for key in stand_ins & touched if key not in recomputed}
     remembered = {key: fact for fact in before.facts if (key := key_of(fact)) not in retracted}
@@ -276,9 +278,9 @@ def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
 def _facts_looked_up(
     facts: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapping[CheckpointKey, Any]
 ) -> dict[CheckpointKey, Row]:
-    if update.found is None:
+    if update.looked_up_span is None:
         return {}
-    from_ms, to_ms = update.found
+    from_ms, to_ms = update.looked_up_span
     return {key: fact for key, fact in facts.items() if key in known and from_ms <= key[1] <= to_ms}
 
 

@@ -139,7 +139,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         losses_of_job(update.taskmanager_losses, states),
     )
     minutes = lacking_minutes(starts, update, before)
-    if update.found is None and (lookup := lacks_history(facts, before, starts)):
+    if update.looked_up_span is None and (lookup := lacks_history(facts, before, starts)):
         return lookup._replace(
             keys=wanted_keys(update.job_id, state, facts, surroundings.writing), minutes=minutes
         )
@@ -268,7 +268,7 @@ def _next_state(update: JobUpdate, before: JobState, events: Sequence[Row]) -> J
             [*before.taskmanager_losses, *update.taskmanager_losses]
         ),
         snapshots=retention.snapshots(
-            [*before.snapshots, *update.snapshots, *update.found_snapshots]
+            [*before.snapshots, *update.snapshots, *update.earlier_snapshots]
         ),
         judged_runs=list(before.judged_runs),
     )

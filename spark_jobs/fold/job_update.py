@@ -8,7 +8,7 @@ from spark_jobs.fold.rows import Row
 class JobUpdate:
     """Rows since the last run. ``executions``: attempts whose task and host have become known.
     ``found``: first and last trigger (epoch ms) of looked-up checkpoints; ``found_…``: their rows.
-    ``snapshots``: with ``owner_id``, the job of the file's directory; ``older_snapshots``: the lake
+    ``snapshots``: with ``owner_id``, the job of the file's directory; ``has_older_snapshots``: the lake
     may have earlier ones.
     """
 
@@ -29,9 +29,9 @@ class JobUpdate:
     taskmanager_losses: Sequence[Row] = ()
     taskmanagers: Sequence[Row] = ()
     snapshots: Sequence[Row] = ()
-    older_snapshots: bool = False
+    has_older_snapshots: bool = False
     found: tuple[int, int] | None = None
-    found_checkpoints: Sequence[Row] = ()
-    found_vertex_checkpoints: Sequence[Row] = ()
-    found_lines: Sequence[Row] = ()
-    found_snapshots: Sequence[Row] = ()
+    earlier_checkpoints: Sequence[Row] = ()
+    earlier_vertex_checkpoints: Sequence[Row] = ()
+    earlier_lines: Sequence[Row] = ()
+    earlier_snapshots: Sequence[Row] = ()

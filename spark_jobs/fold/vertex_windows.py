@@ -37,7 +37,7 @@ def lacking_minutes(
     starts_ms: Iterable[int], update: JobUpdate, before: JobState
 ) -> tuple[int, ...]:
     """None if they were already looked up."""
-    if update.found is not None or not before.pressure:
+    if update.looked_up_span is not None or not before.pressure:
         return ()
     at_hand = {_key(row) for row in (*update.vertex_windows, *before.vertex_windows)}
     judged = [(run["first"] * 1000, run["last"] * 1000) for run in before.judged_runs]

@@ -31,7 +31,7 @@ def wanted_keys(
 def lacks_snapshots(
     update: JobUpdate, before: JobState, state: JobState, facts: Sequence[Row], writing: Writing
 ) -> Lookup | None:
-    if not update.older_snapshots or update.found is not None:
+    if not update.has_older_snapshots or update.looked_up_span is not None:
         return None
     keys = unnamed(_restored_paths(update))
     if keys:

@@ -26,7 +26,7 @@ from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
 from spark_jobs.small.rows import SmallLake, TooLarge, is_local
-from spark_jobs.small.tables import in_order, mapped
+from spark_jobs.small.tables import group_rows, map_rows
 from spark_jobs.spans import floor, merge_spans
 from spark_jobs.steps.rollups import NEW, ROLLUP, rollup_batches
 
@@ -97,9 +97,9 @@ def _roll_up(
                 (start, start + DAY)
                 for start in {floor(at, DAY) for at in new["trigger_time"].drop_null().to_pylist()}
             )
-            rows = in_order({"new": new, "kept": small.rows_in(TABLE, days)})
+            rows = group_rows({"new": new, "kept": small.rows_in(TABLE, days)})
             run_dir.take_table(
-                name, run_dir.write_rows(f"tables/{name}", mapped(rows, rollup_batches, ROLLUP))
+                name, run_dir.write_rows(f"tables/{name}", map_rows(rows, rollup_batches, ROLLUP))
             )
             return run_dir
     # Spark is imported only if needed: that takes longer than most runs.

@@ -40,7 +40,7 @@ from spark_jobs.serving import (
     ServingTable,
 )
 from spark_jobs.spans import LINES_AFTER_TRIGGER
-from spark_jobs.step_schemas import METADATA_NEEDS, JOB_KEY, LOOKUP
+from spark_jobs.step_schemas import JOB_KEY, LOOKUP, METADATA_NEEDS
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.grouped_batches import Group, groups
 
@@ -92,14 +92,14 @@ FOLDED = pa.schema(
 _READ: Mapping[str, Sequence[str] | None] = {
     "skips": ("observed_at", "subject", "reason", "detail", "as_of"),
     group_windows.PART: (),
-    group_windows.FOUND_PART: (),
+    group_windows.EARLIER_PART: (),
     "windows": group_windows.WINDOW,
 }
 """Fields that are taken out of Arrow; of parts that are not named, all."""
 _FOUND_BY = {
-    "found_checkpoints": ("trigger_time", 0),
-    "found_vertex_checkpoints": ("trigger_time", 0),
-    "found_lines": ("ts", LINES_AFTER_TRIGGER // timedelta(milliseconds=1)),
+    "earlier_checkpoints": ("trigger_time", 0),
+    "earlier_vertex_checkpoints": ("trigger_time", 0),
+    "earlier_lines": ("ts", LINES_AFTER_TRIGGER // timedelta(milliseconds=1)),
 }
 """Rows are looked up for several jobs at once: these columns tell which are in the span of one job.
 """
@@ -112,7 +112,7 @@ _AS_NEWS = tuple(
 
 
 def folded_batches(
-    batches: Iterable[pa.RecordBatch], settings: Settings, older_snapshots: bool = False
+    batches: Iterable[pa.RecordBatch], settings: Settings, has_older_snapshots: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """A row of ``FOLDED`` for each job. ``batches``: rows of ``cluster``, ``job_id`` and a struct
     for each part, sorted by job. A job that cannot be folded affects no other: its state stays, and
@@ -124,7 +124,7 @@ def folded_batches(
         held: list[tuple[Group, dict[str, Any]]] = []
         rows = 0
         for group in jobs_of(batches):
-            held.append((group, _fold(group, settings, older_snapshots)))
+            held.append((group, _fold(group, settings, has_older_snapshots)))
             rows += group.size
             if rows >= ROWS_AT_ONCE:
                 yield _arrow(held)
@@ -166,12 +166,12 @@ def _asked(group: Group, settings: Settings) -> Iterator[Row]:
     }
 
 
-def _fold(group: Group, settings: Settings, older_snapshots: bool) -> dict[str, Any]:
+def _fold(group: Group, settings: Settings, has_older_snapshots: bool) -> dict[str, Any]:
     same = _unchanged(group)
     if group.key[1] is None or not _has_news(group):
         return same
     try:
-        result = fold_group(group, settings, older_snapshots)
+        result = fold_group(group, settings, has_older_snapshots)
         return same | (
             {"state": None, "lookup": result._asdict()}
             if isinstance(result, Lookup)
@@ -244,13 +244,13 @@ def _failure_row(group: Group, error: Exception) -> dict[str, Any]:
 
 
 def fold_group(
-    group: Group, settings: Settings, older_snapshots: bool = False
+    group: Group, settings: Settings, has_older_snapshots: bool = False
 ) -> JobResult | Lookup:
-    return fold(news_of(group, older_snapshots), unpacked(_unchanged(group)["state"]), settings)
+    return fold(news_of(group, has_older_snapshots), unpacked(_unchanged(group)["state"]), settings)
 
 
-def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
-    windows, looked_up = group.rows("windows"), group.rows("found")
+def news_of(group: Group, has_older_snapshots: bool = False) -> JobUpdate:
+    windows, looked_up = group.rows("windows"), group.rows("looked_up")
     news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     for part, (column, later_ms) in _FOUND_BY.items():
         news[part] = [
@@ -263,7 +263,7 @@ def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
         group.key[0],
         group.key[1] or "",
         **news,
-        older_snapshots=older_snapshots,
+        has_older_snapshots=has_older_snapshots,
         vertex_windows=[
             row["readings"]
             | {
@@ -276,7 +276,7 @@ def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
             {name: row[name] for name in row if name not in ("readings", "newest_ts", "counters")}
             for row in windows
         ],
-        found=(looked_up[0]["from_ms"], looked_up[0]["to_ms"]) if looked_up else None,
+        looked_up_span=(looked_up[0]["from_ms"], looked_up[0]["to_ms"]) if looked_up else None,
     )
 
 

@@ -18,7 +18,7 @@ from spark_jobs.transforms.pressure_arrays import windows
 from spark_jobs.transforms.sample_cells import begins
 
 PART = "samples"
-FOUND_PART = "found_samples"
+EARLIER_PART = "earlier_samples"
 """All samples of the minutes that the job needs; of other minutes, those that other jobs need."""
 IS_NEW = "is_new"
 SAMPLE = OF_WINDOW
@@ -47,11 +47,11 @@ def with_windows(groups: Iterable[Group]) -> Iterator[Group]:
 
 
 def _made(pending: Sequence[Group]) -> Sequence[Group]:
-    sampled = [group for group in pending if PART in group.parts or FOUND_PART in group.parts]
+    sampled = [group for group in pending if PART in group.parts or EARLIER_PART in group.parts]
     reported = [(group, rows) for group in sampled if len(rows := _samples(group))]
     for group in sampled:
         group.parts.pop(PART, None)
-        group.parts.pop(FOUND_PART, None)
+        group.parts.pop(EARLIER_PART, None)
     if reported:
         owner = np.repeat(np.arange(len(reported)), [len(rows) for _, rows in reported])
         samples = pa.RecordBatch.from_struct_array(pa.concat_arrays([rows for _, rows in reported]))
@@ -73,7 +73,7 @@ def _made(pending: Sequence[Group]) -> Sequence[Group]:
 
 def _samples(group: Group) -> pa.StructArray:
     minutes = pa.array(
-        [minute for row in group.rows("found") for minute in row["minutes"] or ()], pa.int64()
+        [minute for row in group.rows("looked_up") for minute in row["minutes"] or ()], pa.int64()
     )
     pieces = (
         group.arrays(PART)
@@ -81,7 +81,7 @@ def _samples(group: Group) -> pa.StructArray:
         else [rows.filter(pc.invert(_in_minutes(rows, minutes))) for rows in group.arrays(PART)]
     )
     return pa.concat_arrays(
-        [*pieces, *(rows.filter(_in_minutes(rows, minutes)) for rows in group.arrays(FOUND_PART))]
+        [*pieces, *(rows.filter(_in_minutes(rows, minutes)) for rows in group.arrays(EARLIER_PART))]
     )
 
 

@@ -73,7 +73,7 @@ def states(spark: SparkSession, **packed: bytes) -> DataFrame:
 def jobs(spark: SparkSession) -> dict[tuple[str, str | None], Group]:
     """What is folded, by cluster and job; batches of two rows, so that none holds a whole job."""
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "2")
-    batches = folding.in_order(parts(spark)).toArrow().to_batches(max_chunksize=2)
+    batches = folding.group_rows(parts(spark)).toArrow().to_batches(max_chunksize=2)
     spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
     return {group.key: group for group in jobs_of(batches)}
 
