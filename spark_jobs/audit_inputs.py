@@ -19,8 +19,8 @@ from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory
 from spark_jobs.audit_tables import PENDING
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
-from spark_jobs.storage.carried import STATES
 from spark_jobs.storage.plain import US_PER_S, Row, plain_rows
+from spark_jobs.storage.previous_audit import STATES
 from spark_jobs.storage.reading import JOBS, job_rows
 from spark_jobs.storage.reference_sums import AUTHORITY
 from spark_jobs.storage_words import TWO_NAMES
@@ -137,7 +137,7 @@ def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:
 
 
 def state_rows(previous: Sequence[Manifest], audits: Sequence[Audit]) -> dict[str, list[Row]]:
-    """The rows of ``carried.STATES`` by name, with the current spelling of paths."""
+    """The rows of ``previous_audit.STATES`` by name, with the current spelling of paths."""
     state = {}
     for name, (schema, path_columns) in STATES.items():
         rows = plain_rows(LocalEngine().read(state_files(previous, (name,)), schema))

@@ -3,7 +3,7 @@ database; ``FILE_TABLES`` have a row for each file or reference and stay Parquet
 directory. Texts are codes of :mod:`spark_jobs.storage_words`. In keys, an unknown ``cluster`` or
 ``job_id`` is empty. A new column: its line here, what fills it (``spark_jobs/storage/``), and the
 field of the same name in ``webapp/storage/models.py``; what the next audit needs of a file is in
-``carried.KNOWN_OF_FILE``.
+``previous_audit.KNOWN_OF_FILE``.
 """
 
 from spark_jobs.serving import Column, ServingTable, columns, keyed_table

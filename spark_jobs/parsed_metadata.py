@@ -146,11 +146,11 @@ def _failures(parsed: ds.Dataset | None) -> pa.Table:
 
 def find_replacements(engine: Any, failed: pa.Table, files: pa.Table) -> pa.Table:
     """The successors of vanished files. Each job's directory is listed once."""
-    vanished = reading.left_behind(failed.to_pylist(), files)
+    vanished = reading.first_vanished(failed.to_pylist(), files)
     if not vanished.num_rows:
         return vanished
     successors, _ = engine.derive(parsing.successors, vanished, parsing.WANTED)
-    return reading.new_ones(engine.collect(successors), files)
+    return reading.without_known(engine.collect(successors), files)
 
 
 def _stamp(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:

@@ -30,8 +30,8 @@ from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import RunFiles
 from spark_jobs.storage import reading
 from spark_jobs.storage.audit import Inputs, Judged, judge
-from spark_jobs.storage.carried import BEFORE, merge_inventories
 from spark_jobs.storage.path_facts import LISTING
+from spark_jobs.storage.previous_audit import BEFORE, merge_inventories
 
 JOB = "audit"
 _LISTED = LISTING.remove(0)

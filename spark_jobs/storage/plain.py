@@ -1,5 +1,5 @@
-"""Rows of Arrow tables as plain ones, for the rules: instants are whole microseconds since 1970.
-What is compared with something unknown (None) is not true, as in SQL, unless ``unknown`` says so.
+"""Plain rows of Arrow tables: instants are microseconds since 1970. A comparison with an unknown
+value (None) is false, as in SQL, unless ``unknown`` is true.
 """
 
 import json
@@ -16,19 +16,19 @@ Key = tuple[Any, ...]
 US_PER_S = 1_000_000
 US_PER_H = 3600 * US_PER_S
 NEVER = 253_370_764_800_000_000
-"""The year 9999: of something without a time nobody knows that it is old."""
+"""The year 9999. A file without a time counts as written then, so it is never old."""
 
 
 def plain_rows(table: pa.Table) -> list[Row]:
-    whole = pa.schema(
+    schema = pa.schema(
         [field.with_type(with_instants(field.type, pa.int64())) for field in table.schema]
     )
-    rows: list[Row] = table.cast(whole).to_pylist()
+    rows: list[Row] = table.cast(schema).to_pylist()
     return rows
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Columns that a row lacks are null, others are left out."""
+    """Keys that a row lacks are null; keys that are no columns are left out."""
     return pa.Table.from_pylist(list(rows), schema)
 
 
@@ -55,7 +55,7 @@ def key_of(row: Row, names: Sequence[str]) -> Key:
 
 
 def largest(values: Iterable[Any]) -> Any:
-    """None if none is known."""
+    """None if all values are unknown."""
     return max((value for value in values if value is not None), default=None)
 
 
@@ -76,7 +76,7 @@ def is_at_most(left: Any, other: Any, *, unknown: bool = False) -> bool:
 
 
 def is_below(path: str | None, directory: str | None) -> bool:
-    """Strictly; both canonical."""
+    """Whether a canonical path is strictly below a canonical directory."""
     return (
         path is not None and directory is not None and path.startswith(f"{directory.rstrip('/')}/")
     )

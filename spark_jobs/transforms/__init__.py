@@ -1,3 +1,3 @@
-"""DataFrame → DataFrame, for volume: samples, files, log text. No session, path, environment or
-clock. The same row may come several times: fold by the table's identity first.
+"""Transforms of large data: samples, files, log text. They use no path, environment or clock. A row
+may come several times, so they first reduce rows to one for each identity of the table.
 """

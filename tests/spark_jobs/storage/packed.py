@@ -14,10 +14,10 @@ from spark_jobs.audit_locally import LocalEngine
 from spark_jobs.parsed_metadata import find_replacements
 from spark_jobs.storage import parsing, reading
 from spark_jobs.storage.audit import Inputs
-from spark_jobs.storage.carried import KNOWN_FILES, LISTED, REFERRED
 from spark_jobs.storage.parsing import WANTED
 from spark_jobs.storage.path_facts import LISTING
 from spark_jobs.storage.plain import plain_rows
+from spark_jobs.storage.previous_audit import KNOWN_FILES, LISTED, REFERRED
 from spark_jobs.storage.reading import JOBS
 from spark_jobs.storage.snapshots import PARSED
 from tests.spark_jobs.storage.worlds import GUARD, NOW, Snapshot, World, is_within

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from spark_jobs.storage.carried import BEFORE, merge_inventories
+from spark_jobs.storage.previous_audit import BEFORE, merge_inventories
 from tests.spark_jobs.storage.audits import Auditor
 from tests.webapp.cleanup.worlds import World, name_of_job
 
