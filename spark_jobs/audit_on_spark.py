@@ -173,9 +173,7 @@ class SparkEngine:
         )
 
     def _by_key(
-        self,
-        parts: Mapping[str, Frame | Files],
-        group_keys: GroupKeys,
+        self, parts: Mapping[str, Frame | Files], group_keys: GroupKeys
     ) -> tuple[DataFrame, PartsOf]:
         rows = sum(part.rows for part in parts.values())
         configure(self.session, SMALL_INPUT_OPTIONS if rows <= SMALL_ROWS else OPTIONS)

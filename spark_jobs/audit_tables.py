@@ -225,10 +225,7 @@ STORAGE_FILE = keyed_table(
     *_FILE,
 )
 STORAGE_LIVE = keyed_table(
-    "storage_live",
-    "one live file, in no order",
-    "audit_id root path",
-    *_FILE,
+    "storage_live", "one live file, in no order", "audit_id root path", *_FILE
 )
 STORAGE_REFERENCE = keyed_table(
     "storage_reference",

@@ -36,7 +36,7 @@ TABLE = READ_BY_SPARK["log_records"].name
 
 ARCHIVE_OPTIONS = {
     # Many small parts end together; with the usual 128 MiB, cores wait for the last one.
-    "spark.sql.files.maxPartitionBytes": "32m",
+    "spark.sql.files.maxPartitionBytes": "32m"
 }
 
 UNREPEATED = ("message", "record_hash")

@@ -233,9 +233,7 @@ PRESSURE_WINDOW = _served(
     """),
     *(
         Column(
-            f"{metric}_{stat}",
-            "real",
-            f"{stat} over subtasks of each subtask's mean in the window",
+            f"{metric}_{stat}", "real", f"{stat} over subtasks of each subtask's mean in the window"
         )
         for metric in (
             "in_pool",

@@ -64,12 +64,7 @@ TASKMANAGER_LOSS = pa.schema(
     ]
 )
 """The loss of a TaskManager, for a job that had tasks or slots there."""
-TASKMANAGER = pa.schema(
-    [
-        *JOB_KEY,
-        *fields_of(TABLES["taskmanagers"].schema, TASKMANAGER_COLUMNS),
-    ]
-)
+TASKMANAGER = pa.schema([*JOB_KEY, *fields_of(TABLES["taskmanagers"].schema, TASKMANAGER_COLUMNS)])
 """A sample of a TaskManager, for a job that has slots on it."""
 
 _SNAPSHOT_COLUMNS = (
@@ -83,11 +78,7 @@ _SNAPSHOT_COLUMNS = (
     "observed_at",
 )
 SNAPSHOT = pa.schema(
-    [
-        *JOB_KEY,
-        ("owner_id", pa.string()),
-        *fields_of(TABLES["snapshots"].schema, _SNAPSHOT_COLUMNS),
-    ]
+    [*JOB_KEY, ("owner_id", pa.string()), *fields_of(TABLES["snapshots"].schema, _SNAPSHOT_COLUMNS)]
 )
 """Sums of a ``_metadata``, for a job that needs them. ``owner_id``: the job in whose directory the
 file is.

@@ -45,7 +45,7 @@ REASONS: dict[str, dict[str, str]] = {
         "unreferenced": message(
             "Two audits found nothing that refers to it, it is older than the age guard and than "
             "any checkpoint in flight."
-        ),
+        )
     },
     RECENT: {
         "age_guard": message(
@@ -251,8 +251,7 @@ DOUBTS = {
         ("update", "attest_dead"),
     ),
     "unreadable_file": Doubt(
-        message("A _metadata could not be opened or read."),
-        ("make_readable", "attest_dead"),
+        message("A _metadata could not be opened or read."), ("make_readable", "attest_dead")
     ),
     "vanished_metadata": Doubt(
         message(
@@ -271,8 +270,7 @@ DOUBTS = {
         ("remove_link",),
     ),
     "bad_name": Doubt(
-        message("A file has a name that cannot be compared with references."),
-        ("rename",),
+        message("A file has a name that cannot be compared with references."), ("rename",)
     ),
     "bad_path": Doubt(message("A path cannot be normalised."), ("update", "attest_dead")),
     "unknown_authority": Doubt(

@@ -59,9 +59,7 @@ def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
 
 
 def host_events(
-    facts: Iterable[Row],
-    exceptions: Iterable[Row],
-    placements: Iterable[Row],
+    facts: Iterable[Row], exceptions: Iterable[Row], placements: Iterable[Row]
 ) -> list[dict[str, Any]]:
     """Each once; events without a host are left out."""
     events = [*_events_of_facts(list(facts), placements), *_failures(exceptions)]

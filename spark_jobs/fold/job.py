@@ -132,11 +132,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     )
     new_starts = [start for start in state.starts if start not in before.starts]
     starts, newest_ms = _to_judge(
-        update,
-        before,
-        folded.recomputed,
-        current,
-        losses_of_job(update.taskmanager_losses, states),
+        update, before, folded.recomputed, current, losses_of_job(update.taskmanager_losses, states)
     )
     minutes = lacking_minutes(starts, update, before)
     if update.looked_up_span is None and (lookup := lacks_history(facts, before, starts)):

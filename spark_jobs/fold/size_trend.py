@@ -84,7 +84,4 @@ def _slope(points: Sequence[Point]) -> dict[str, Any]:
         for (at, _, size), (later, _, later_size) in combinations(thinned[::-1], 2)
         if later > at
     )
-    return trend | {
-        "bytes_per_h": quantile(slopes, 0.5),
-        "bytes_per_h_low": quantile(slopes, 0.1),
-    }
+    return trend | {"bytes_per_h": quantile(slopes, 0.5), "bytes_per_h_low": quantile(slopes, 0.1)}

@@ -49,7 +49,7 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
                     "straggles": task in straggling,
                 }
                 for task in slowest[: min(max(-(-len(tasks) // 100), len(straggling)), TASKS_NAMED)]
-            ],
+            ]
         },
     }
 

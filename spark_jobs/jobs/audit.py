@@ -132,10 +132,7 @@ class AuditRun:
         self._write(judge(inputs, engine))
 
     def _read_previous(self) -> dict[str, Any]:
-        state_names = {
-            "known": audit_inputs.FILE_STATES,
-            "earlier": audit_inputs.REFERENCE_STATES,
-        }
+        state_names = {"known": audit_inputs.FILE_STATES, "earlier": audit_inputs.REFERENCE_STATES}
         states = {
             part: self.engine.read(audit_inputs.state_files(self.previous, names), BEFORE[part])
             for part, names in state_names.items()

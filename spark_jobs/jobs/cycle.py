@@ -27,12 +27,7 @@ from ingest.lake.reader import LakeReader
 from spark_jobs import cycle_request, previous_run, slices
 from spark_jobs import manifest as manifests
 from spark_jobs.cycle_request import CycleRequest
-from spark_jobs.job_arguments import (
-    add_most_rows,
-    add_run,
-    interrupt_attempts,
-    lake_at,
-)
+from spark_jobs.job_arguments import add_most_rows, add_run, interrupt_attempts, lake_at
 from spark_jobs.kept_facts import keep
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.paths import absolute_root

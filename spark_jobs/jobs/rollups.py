@@ -14,12 +14,7 @@ from ingest.errors import Refused
 from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.reader import LakeReader
 from spark_jobs import manifest as manifests
-from spark_jobs.job_arguments import (
-    add_most_rows,
-    add_run,
-    interrupt_attempts,
-    lake_at,
-)
+from spark_jobs.job_arguments import add_most_rows, add_run, interrupt_attempts, lake_at
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
 from spark_jobs.progress import say, say_rows

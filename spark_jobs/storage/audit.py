@@ -290,14 +290,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     }
     tables = {
         "storage_root": totals.root_rows(
-            cube,
-            directory_rows,
-            judged,
-            lost,
-            all_doubts,
-            reached_by,
-            missed.of_root,
-            roots,
+            cube, directory_rows, judged, lost, all_doubts, reached_by, missed.of_root, roots
         ),
         "storage_verdict": totals.verdict_rows(cube, directory_rows),
         "storage_job": totals.job_rows(cube, directory_rows, judged, reached, owner_rows),
@@ -392,10 +385,7 @@ class _Sums:
     def __init__(self, engine: Engine, parts: Mapping[str, Rows]) -> None:
         self._engine = engine
         self._sums = engine.run(
-            _add_up,
-            {name: parts[name] for name in _SUM_KEYS},
-            path_facts.SCHEMAS,
-            _SUM_KEYS,
+            _add_up, {name: parts[name] for name in _SUM_KEYS}, path_facts.SCHEMAS, _SUM_KEYS
         )
 
     def table(self, name: str) -> pa.Table:

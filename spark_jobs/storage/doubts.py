@@ -16,13 +16,7 @@ from ingest.flink_ids import is_given
 from ingest.messages import message, message_document
 from ingest.storage.layout import METADATA_NAME
 from spark_jobs.storage.layout_columns import placed
-from spark_jobs.storage.owners import (
-    CLOCKS_APART_S,
-    JOB,
-    is_of_time,
-    may_run,
-    root_around,
-)
+from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, is_of_time, may_run, root_around
 from spark_jobs.storage.plain import (
     US_PER_S,
     Key,
@@ -35,14 +29,7 @@ from spark_jobs.storage.plain import (
     largest,
     smallest,
 )
-from spark_jobs.storage.reach import (
-    EVERYTHING,
-    Reach,
-    Reaches,
-    below,
-    in_directory,
-    of_jobs,
-)
+from spark_jobs.storage.reach import EVERYTHING, Reach, Reaches, below, in_directory, of_jobs
 from spark_jobs.storage.statements import ACKNOWLEDGEABLE
 from spark_jobs.storage_words import (
     DEAD_JOB,

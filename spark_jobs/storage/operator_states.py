@@ -23,14 +23,7 @@ NAME_LENGTH = 200
 _OPERATOR_KINDS = ("managed-op", "raw-op")
 _OTHER_KINDS = ("coordinator", "channel-input", "channel-output")
 _OPERATOR = ["audit_id", "metadata_path", "operator_id"]
-_COUNTS = (
-    "operator_bytes",
-    "keyed_bytes",
-    "files",
-    "subtasks",
-    "elements",
-    "union_elements",
-)
+_COUNTS = ("operator_bytes", "keyed_bytes", "files", "subtasks", "elements", "union_elements")
 OPERATORS = pa.schema(
     [
         *((name, pa.string()) for name in (*_OPERATOR, "operator_name")),
@@ -89,9 +82,7 @@ def notable_operators(rows: pa.Table) -> pa.Table:
 def _count_distinct(rows: pa.Table, name: str, size: int) -> Numbers:
     counts = rows.group_by("code").aggregate([(name, "count_distinct")])
     return arrays.sums(
-        arrays.numbers_of(counts, "code"),
-        arrays.numbers_of(counts, f"{name}_count_distinct"),
-        size,
+        arrays.numbers_of(counts, "code"), arrays.numbers_of(counts, f"{name}_count_distinct"), size
     )
 
 

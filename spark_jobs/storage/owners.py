@@ -15,16 +15,7 @@ from ingest.flink_ids import is_given
 from ingest.storage.layout import QUARANTINE_SUFFIX
 from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, placed
-from spark_jobs.storage.plain import (
-    US_PER_S,
-    Row,
-    by,
-    is_below,
-    key_of,
-    keys,
-    largest,
-    smallest,
-)
+from spark_jobs.storage.plain import US_PER_S, Row, by, is_below, key_of, keys, largest, smallest
 
 MOST_ENDED = 1000
 """Failed checkpoints of a directory that are kept to explain its files."""

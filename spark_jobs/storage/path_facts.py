@@ -16,13 +16,7 @@ from spark_jobs.storage.layout_columns import are_below, is_metadata, placed
 from spark_jobs.storage.owners import is_whole_but_links
 from spark_jobs.storage.plain import NEVER
 from spark_jobs.storage.previous_audit import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
-from spark_jobs.storage.reference_sums import (
-    CHAIN,
-    FIGURES,
-    REACHED,
-    compared,
-    sums_of,
-)
+from spark_jobs.storage.reference_sums import CHAIN, FIGURES, REACHED, compared, sums_of
 from spark_jobs.storage.resolution import Paths, Resolved, live_segments, resolve
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()

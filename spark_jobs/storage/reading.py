@@ -18,12 +18,7 @@ from spark_jobs.storage.layout_columns import METADATA_SUFFIX, directories_of, w
 from spark_jobs.storage.parsing import FOREIGN, WANTED
 from spark_jobs.storage.plain import Key, Row, by, is_less, largest, plain_rows
 
-JOBS = pa.schema(
-    [
-        ("audit_id", pa.string()),
-        *fields_of(JOB_SCHEMA, JOB_SCHEMA.names),
-    ]
-)
+JOBS = pa.schema([("audit_id", pa.string()), *fields_of(JOB_SCHEMA, JOB_SCHEMA.names)])
 _WRITTEN = re.compile(r"([\s\S]+/([0-9a-f]{32}))/chk-[0-9]+/?")
 VANISHED = "vanished_metadata"
 

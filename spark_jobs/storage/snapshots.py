@@ -87,9 +87,7 @@ _BAD_PATH = SCHEMAS["bad_paths"].names
 
 
 def read_checkpoints(
-    parts: Tables,
-    _: Tables,
-    spellings_of: Mapping[str, Spellings],
+    parts: Tables, _: Tables, spellings_of: Mapping[str, Spellings]
 ) -> dict[str, pa.Table]:
     """``SCHEMAS``. ``parts["parsed"]``: ``PARSED``, with all rows of each file."""
     rows = parts["parsed"]

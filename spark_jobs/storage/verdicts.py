@@ -267,11 +267,7 @@ def _directory_keys(rows: pa.Table) -> pa.Array:
 
 
 def _facts(
-    files: _Files,
-    alike: pa.Table,
-    vanished: pa.Table,
-    pending: pa.Table,
-    side_tables: Tables,
+    files: _Files, alike: pa.Table, vanished: pa.Table, pending: pa.Table, side_tables: Tables
 ) -> _Facts:
     """``vanished``, ``pending``: earlier references of vanished checkpoints, and of unread ones."""
     rows, checkpoints = files.rows, side_tables["checkpoints"]
@@ -308,8 +304,7 @@ def _facts(
         attested=arrays.marked(file_no[is_attested], size),
         excluded=excluded,
         newly_vanished=arrays.taken(
-            column(by_path, "metadata_path_max"),
-            arrays.places_in(rows, by_path, *PATHS.names),
+            column(by_path, "metadata_path_max"), arrays.places_in(rows, by_path, *PATHS.names)
         ),
     )
 

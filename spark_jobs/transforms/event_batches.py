@@ -98,10 +98,7 @@ def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
     records = batch.select([name for name in batch.schema.names if name in RECORD_COLUMNS])
     if len(events) < batch.num_rows:
         records = records.filter(pa.array([event is not None for event in parsed]))
-    columns = {
-        **dict(zip(records.schema.names, records.columns, strict=True)),
-        **_columns(events),
-    }
+    columns = {**dict(zip(records.schema.names, records.columns, strict=True)), **_columns(events)}
     names = [name for name in EVENT.names if name in columns]
     return pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 

@@ -103,11 +103,7 @@ class BlockReader(LogReader):
         # Whether a line begins with the block shows in the byte before it.
         begin = FileCursor(block.path, offset=max(block.begin - 1, 0), mid_record=block.begin > 0)
         super().__init__(
-            layout,
-            zone,
-            file=block.path.removeprefix("file://"),
-            keep=keep,
-            begin=begin,
+            layout, zone, file=block.path.removeprefix("file://"), keep=keep, begin=begin
         )
         self._block = block
 
