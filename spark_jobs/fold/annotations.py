@@ -1,5 +1,5 @@
-"""What happened to a job, for its charts. Close mentions of one kind and subject in REST and log
-are one annotation, dated by REST if it has one.
+"""Annotations: what happened to a job, for its charts. Close mentions of one kind and subject in
+REST and log are one annotation, dated by REST if REST has a mention.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,9 +12,9 @@ from spark_jobs.fold.rest_mentions import failed_restarts, recreated_restarts, r
 from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
-APART_MS = {"deploy": 10_000}
+MOST_GAP_MS = {"deploy": 10_000}
 """On a busy machine, the Dispatcher logs a submission seconds before the JobManager dates it."""
-APART_OTHERWISE_MS = 1_000
+OTHER_GAP_MS = 1_000
 
 
 def annotations(
@@ -26,8 +26,8 @@ def annotations(
     types: Types = NO_TYPES,
     failures: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
-    """The ``job_annotation`` rows of a job. ``jobs`` and ``events`` are unique, ``jobs`` in order
-    of time.
+    """The ``job_annotation`` rows of a job. ``jobs`` (answers of REST) and ``events`` have no
+    duplicates; ``jobs`` are in order of time.
     """
     logged = log_mentions(events, outages, types)
     recreated = list(recreated_restarts(jobs))
@@ -45,6 +45,7 @@ def annotations(
 
 
 def _is_logged(restart: Mention, logged: Iterable[Mention], events: Iterable[Row]) -> bool:
+    """Whether the log has a restart before this one, and no RUNNING between them."""
     begun = max(
         (
             mention.at_ms
@@ -68,7 +69,7 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
     ):
         if run and (
             (run[-1].kind, run[-1].subject) != (mention.kind, mention.subject)
-            or mention.at_ms - run[-1].at_ms > APART_MS.get(mention.kind, APART_OTHERWISE_MS)
+            or mention.at_ms - run[-1].at_ms > MOST_GAP_MS.get(mention.kind, OTHER_GAP_MS)
         ):
             yield run
             run = []

@@ -1,3 +1,5 @@
+"""The values of a checkpoint in the answers of REST."""
+
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
@@ -17,7 +19,7 @@ FIGURES = (
     "persisted_bytes",
     "acknowledged",
 )
-"""These grow until the checkpoint ends: for an ended one, in-progress answers do not count."""
+"""Columns that grow until the checkpoint ends: only final answers tell them for an ended one."""
 NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
@@ -25,11 +27,11 @@ def reported(rows: Iterable[Row]) -> dict[str, Any]:
     """The latest known value of each column; a final answer counts as later than any in-progress
     one.
     """
-    seen = list(rows)
-    if not seen:
+    answers = list(rows)
+    if not answers:
         return NOTHING
-    known = newest_known(seen, REPORTED, order)
-    return known | {"as_of": largest(*(row["observed_at"] for row in seen))}
+    newest = newest_known(answers, REPORTED, order)
+    return newest | {"as_of": largest(*(row["observed_at"] for row in answers))}
 
 
 def last_figures(rows: Iterable[Row]) -> dict[str, Any]:

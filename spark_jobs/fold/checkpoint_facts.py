@@ -1,4 +1,4 @@
-"""One fact per checkpoint that REST or a log mentioned, from the data of both."""
+"""Checkpoint facts: one for each checkpoint in REST or a log, from the data of both."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,9 @@ _AS_REPORTED = tuple(name for name in CHECKPOINT_FACT.column_names if name in NO
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """``sources``: ids of vertices without input."""
+    """Data of a job that its checkpoints need. ``names``: by vertex id. ``sources``: ids of vertices
+    without input.
+    """
 
     names: dict[str, str | None]
     sources: frozenset[str]
@@ -92,7 +94,7 @@ def checkpoint_facts(
     job: JobSurroundings,
     full_sizes: FullSizes,
 ) -> dict[CheckpointKey, dict[str, Any]]:
-    """By checkpoint. ``anchored``: lines by checkpoint (:func:`spark_jobs.fold.triggers.anchored`)."""
+    """``anchored``: log lines by checkpoint (:func:`spark_jobs.fold.triggers.anchored`)."""
     by_rest = grouped(rows.checkpoints, "checkpoint_id", "trigger_time")
     by_vertex = grouped(rows.vertex_checkpoints, "checkpoint_id", "trigger_time")
     return {

@@ -1,4 +1,4 @@
-"""When a job ended while checkpoints were pending."""
+"""Endings: changes of a job's state that drop its pending checkpoints."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ from spark_jobs.fold.rows import Row
 
 COORDINATOR_STOPPED = "coordinator_stopped"
 STATE_CHANGED = ("job_state", "job_terminal")
-# Entering one of these, the JobManager suspends the coordinator, which drops every pending
-# checkpoint.
+# In these states the coordinator is suspended and drops all_endings pending checkpoint.
 ENDING_STATES = ("FAILING", "RESTARTING", "CANCELLING", "SUSPENDED", *TERMINAL_STATES)
 BY_FAILURE = ("FAILING", "RESTARTING", "FAILED")
 STOPPED = "STOPPED"
@@ -22,7 +21,7 @@ DEFAULT_TIMEOUT_MS = 10 * 60 * 1000
 @dataclass(frozen=True, order=True)
 class Ending:
     """``ending``: the job's new state, or ``STOPPED`` if only its checkpoint coordinator was
-    stopped. ``NOT_LISTED`` is dated when it was noticed.
+    stopped. The instant of ``NOT_LISTED`` is when that was noticed.
     """
 
     ended_at: int
@@ -70,17 +69,17 @@ def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
 
 
 def reported_states(job: Row) -> list[tuple[int, str]]:
-    """States with a time in REST's answer."""
+    """(instant, state) of the states with a time in an answer of REST."""
     dated = [(entry["since"], entry["state"]) for entry in job["state_since"] or ()]
     ended = [(job["end_time"], job["state"])] if job["state"] in TERMINAL_STATES else []
     return [(at, state) for at, state in (*dated, *ended) if at is not None and state is not None]
 
 
-def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending | None:
+def ending_between(all_endings: Sequence[Ending], from_ms: int, to_ms: int) -> Ending | None:
     return next(
         (
             ending
-            for ending in every
+            for ending in all_endings
             if from_ms <= ending.ended_at <= to_ms and ending.ending != NOT_LISTED
         ),
         None,
@@ -88,14 +87,19 @@ def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending 
 
 
 def first_ending(
-    every: Sequence[Ending], trigger_time: int, logged_trigger: int | None, timeout_ms: int | None
+    all_endings: Sequence[Ending],
+    trigger_time: int,
+    logged_trigger: int | None,
+    timeout_ms: int | None,
 ) -> Ending | None:
-    """The first ending after the trigger, within the time-out if only REST reported the trigger."""
+    """The first ending after the trigger. If only REST reported the trigger, it must be within the
+    time-out.
+    """
     within_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms
     return next(
         (
             ending
-            for ending in every
+            for ending in all_endings
             if ending.ended_at >= trigger_time
             and (logged_trigger is not None or ending.ended_at - trigger_time <= within_ms)
         ),

@@ -1,7 +1,7 @@
 """How many of a job's subtasks run on which host, and what happened there: rows of ``job_host`` and
-``host_event``. A new kind is one of ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``), with its word
-in ``webapp/hosts/concentration.py``, its sentence in ``timeline.py`` and its count in ``lookup.py``
-there.
+``host_event``. A new kind of event goes into ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``); in
+``webapp/hosts/``, its word into ``concentration.py``, its sentence into ``timeline.py`` and its
+count into ``lookup.py``.
 """
 
 import zlib
@@ -16,31 +16,32 @@ from spark_jobs.fold.rows import Row, grouped
 
 NAME_CHARS = 300
 ONE_MOVE_MS = 10_000
-"""A restart moves all vertices, but their places are requested one after the other."""
+"""A restart moves all vertices at once, but REST is asked for one vertex after the other."""
 FEW_HOSTS = 3
+"""A checkpoint that expired on more hosts, and on more than half of them, is no event of a host."""
 
 
 def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[dict[str, Any]]:
-    """``placements``: when each was first seen. If the job left the host or ended, the row has the
-    last subtasks there.
+    """``placements``: hosts of each vertex, with the instant at which they were first seen. If the
+    job left a host or ended, the row has the last subtasks there.
     """
-    here: dict[str, list[_Stay]] = {}
+    stays_by_host: dict[str, list[_Stay]] = {}
     newest = None
-    for of_vertex in grouped((row for row in placements if row["host"]), "vertex_id").values():
-        in_order = sorted(of_vertex, key=lambda row: row["ts"])
+    with_hosts = (row for row in placements if row["host"])
+    for vertex_placements in grouped(with_hosts, "vertex_id").values():
+        in_order = sorted(vertex_placements, key=lambda row: row["ts"])
         newest = max(newest or 0, in_order[-1]["ts"])
+        ends = [*(row["ts"] for row in in_order[1:]), ended_ms]
         stays: dict[str, _Stay] = {}
-        for place, row in enumerate(in_order):
-            left_at = in_order[place + 1]["ts"] if place + 1 < len(in_order) else ended_ms
-            for host, subtasks in Counter(
-                name[:NAME_CHARS] for name in row["host"] if name
-            ).items():
+        for row, left_at in zip(in_order, ends, strict=True):
+            hosts = Counter(name[:NAME_CHARS] for name in row["host"] if name)
+            for host, subtasks in hosts.items():
                 since = stays[host].since if host in stays else row["ts"]
                 stays[host] = _Stay(since, left_at, subtasks)
         for host, stay in stays.items():
-            here.setdefault(host, []).append(stay)
+            stays_by_host.setdefault(host, []).append(stay)
     as_of = max(filter(None, (newest, ended_ms)), default=None)
-    return [_row(host, stays, as_of) for host, stays in sorted(here.items())]
+    return [_row(host, stays, as_of) for host, stays in sorted(stays_by_host.items())]
 
 
 def digest(rows: Iterable[Row]) -> int:
@@ -61,18 +62,18 @@ def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
 def host_events(
     facts: Iterable[Row], exceptions: Iterable[Row], placements: Iterable[Row]
 ) -> list[dict[str, Any]]:
-    """Each once; events without a host are left out."""
+    """``host_event`` rows, each once. Events without a host are left out."""
     events = [*_events_of_facts(list(facts), placements), *_failures(exceptions)]
-    once = {
+    by_key = {
         (row["host"], row["at"], row["kind"], row["subject"]): row
         for row in events
         if row["host"] and row["at"] is not None
     }
-    return [once[key] for key in sorted(once)]
+    return [by_key[key] for key in sorted(by_key)]
 
 
 class _Stay(NamedTuple):
-    """Of one vertex on a host; ``left_at``: None if it runs there."""
+    """Subtasks of one vertex on a host; ``left_at`` is None if they run there."""
 
     since: int
     left_at: int | None
@@ -80,9 +81,11 @@ class _Stay(NamedTuple):
 
 
 def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> dict[str, Any]:
-    last = [stay for stay in stays if stay.left_at is None]
-    left_at = None if last else max(stay.left_at or 0 for stay in stays)
-    last = last or [stay for stay in stays if (left_at or 0) - (stay.left_at or 0) <= ONE_MOVE_MS]
+    present = [stay for stay in stays if stay.left_at is None]
+    left_at = None if present else max(stay.left_at or 0 for stay in stays)
+    last = present or [
+        stay for stay in stays if (left_at or 0) - (stay.left_at or 0) <= ONE_MOVE_MS
+    ]
     return {
         "host": host,
         "subtasks": sum(stay.subtasks for stay in last),
@@ -99,9 +102,9 @@ def _events_of_facts(facts: Sequence[Row], placements: Iterable[Row]) -> Iterato
         yield from _declines(fact)
     expired = [fact for fact in facts if fact["outcome"] == "expired" and fact["not_acknowledged"]]
     if expired:
-        known = {name for row in placements for name in row["host"] or () if name}
+        hosts = {name for row in placements for name in row["host"] or () if name}
         for fact in expired:
-            yield from _silent(fact, len(known))
+            yield from _expirations(fact, len(hosts))
 
 
 def _declines(fact: Row) -> Iterator[dict[str, Any]]:
@@ -122,7 +125,7 @@ def _declines(fact: Row) -> Iterator[dict[str, Any]]:
         )
 
 
-def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
+def _expirations(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
     vertices: dict[str, list[str]] = {}
     for part in fact["not_acknowledged"]:
         for host in part.get("hosts") or ():
@@ -161,24 +164,19 @@ def _failures(exceptions: Iterable[Row]) -> Iterator[dict[str, Any]]:
 def _event(
     host: str | None, at: int | None, kind: str, subject: str, as_of: int, **more: Any
 ) -> dict[str, Any]:
-    cut = {
-        name: value[:NAME_CHARS] if isinstance(value, str) else value
-        for name, value in more.items()
+    names = ("taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail")
+    return {
+        "host": (host or "")[:NAME_CHARS],
+        "at": at,
+        "kind": kind,
+        "subject": subject[:NAME_CHARS],
+        "as_of": as_of,
+        **dict.fromkeys(names),
+        **{
+            name: value[:NAME_CHARS] if isinstance(value, str) else value
+            for name, value in more.items()
+        },
     }
-    empty = dict.fromkeys(
-        ("taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail")
-    )
-    return (
-        {
-            "host": (host or "")[:NAME_CHARS],
-            "at": at,
-            "kind": kind,
-            "subject": subject[:NAME_CHARS],
-            "as_of": as_of,
-        }
-        | empty
-        | cut
-    )
 
 
 def _ms(text: Any) -> int | None:

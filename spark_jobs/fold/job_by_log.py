@@ -1,3 +1,5 @@
+"""A job as its log lines report it: many events merged into one row."""
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -5,7 +7,9 @@ from spark_jobs.fold.rows import Row, rank
 
 
 def line_at(event: Row) -> int:
-    """At most when the line was read: with a wrong time zone it would stay the newest forever."""
+    """The line's time, but no later than when it was read: with a wrong time zone, it would stay the
+    newest forever.
+    """
     ts, observed_at = int(event["ts"]), int(event["observed_at"])
     return min(ts, observed_at)
 

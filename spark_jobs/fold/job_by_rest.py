@@ -28,8 +28,8 @@ _COUNTS = {
     f"checkpoints_{name}": name
     for name in ("total", "completed", "failed", "in_progress", "restored")
 }
-_OF_VERTEX = ("vertex_id", "name", "parallelism", "status", "max_parallelism")
-_EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "parallelism")
+_VERTEX_FIELDS = ("vertex_id", "name", "parallelism", "status", "max_parallelism")
+_SINGLE_VALUES = ("name", "start_time", "restarts", "flink_version", "parallelism")
 
 
 def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
     state = _newest(
         jobs,
         ("state", "end_time", "observed_at"),
-        # Any other source of its end, such as a History Server, is better.
+        # NOT_LISTED does not count if another answer, as of a History Server, tells the end.
         lambda row: (
             row["state"] is not None
             and not (
@@ -59,11 +59,11 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
         ),
     )
     counts = _newest(jobs, ("observed_at", *_COUNTS), _has("checkpoints_total"))
-    # Before the plan is made, the job is reported with an empty one.
+    # A new job is reported with an empty plan.
     plan = _newest(jobs, ("vertices", "edges", "slot_sharing"), lambda row: bool(row["vertices"]))
     configuration = _newest(jobs, ("configuration",), lambda row: bool(row["configuration"]))
     return {
-        **{name: _newest(jobs, (name,), _has(name)).get(name) for name in _EACH_BY_ITSELF},
+        **{name: _newest(jobs, (name,), _has(name)).get(name) for name in _SINGLE_VALUES},
         "state": state.get("state"),
         "state_at": state.get("observed_at"),
         "end_time": state.get("end_time"),
@@ -97,7 +97,7 @@ def _has(name: str) -> Callable[[Row], bool]:
 def _newest(
     jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]
 ) -> dict[str, Any]:
-    """``names`` of the newest row for which ``having`` holds, {} if none."""
+    """``names`` of the newest row for which ``having`` is true; {} if there is none."""
     kept = [row for row in jobs if having(row)]
     if not kept:
         return {}
@@ -108,7 +108,7 @@ def _newest(
         if len(tied) == 1
         else max(tied, key=lambda entry: [rank(entry.get(name)) for name in names])
     )
-    # Rows that an earlier version remembered lack the newest columns.
+    # Rows remembered by an earlier version of Weir lack new columns.
     return {name: row.get(name) for name in names}
 
 
@@ -122,7 +122,7 @@ def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "vertices": [
             {
-                **{name: vertex.get(name) for name in _OF_VERTEX},
+                **{name: vertex.get(name) for name in _VERTEX_FIELDS},
                 "slot_sharing_group_id": groups.get(vertex["vertex_id"]),
             }
             for vertex in plan["vertices"]

@@ -1,3 +1,5 @@
+"""The current row of a job for the fleet page, from REST, log and checkpoint facts."""
+
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,9 +12,9 @@ from spark_jobs.fold.snapshots import Types, is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
 
 RECENT = 16
-"""The recent figures of the fleet page rest on them."""
+"""Number of checkpoints in the recent figures of the fleet page."""
 
-# Flink dates a restore some milliseconds apart in log and REST; REST describes it more exactly.
+# Log and REST date a restore some milliseconds apart; REST describes it more exactly.
 RESTORE_TOLERANCE_MS = 1000
 
 _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "restored_path")
@@ -65,8 +67,8 @@ def job_current(
 
 
 def _state(rest: Row, logged: Row) -> str | None:
-    """REST's state in a tie. A job is noticed as no longer listed only after its end, so a log may
-    know how it ended.
+    """The newer state of REST and log, in a tie that of REST. NOT_LISTED is only noticed after the
+    end of a job, so a log that has the end counts.
     """
     is_end_logged = rest["state"] == NOT_LISTED and logged["state"] in TERMINAL_STATES
     rest_at = first_known(rest["end_time"] if is_end_logged else None, rest["state_at"])
@@ -109,7 +111,7 @@ def _recent(facts: Iterable[Row]) -> dict[str, Any]:
         {name: fact[name] for name in ("checkpoint_id", "outcome", "is_savepoint")}
         for fact in recent
     ]
-    # The earlier phase wins a tie: barriers pass them in this order.
+    # In a tie, the earlier phase counts.
     phase_ms = {
         phase: sum(fact[f"slowest_{phase}_ms"] or 0 for fact in completed) for phase in PHASES
     }

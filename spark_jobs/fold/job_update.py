@@ -1,3 +1,5 @@
+"""The input of the fold besides the state."""
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -6,10 +8,11 @@ from spark_jobs.fold.rows import Row
 
 @dataclass(frozen=True)
 class JobUpdate:
-    """Rows since the last run. ``executions``: attempts whose task and host have become known.
-    ``found``: first and last trigger (epoch ms) of looked-up checkpoints; ``found_…``: their rows.
-    ``snapshots``: with ``owner_id``, the job of the file's directory; ``has_older_snapshots``: the lake
-    may have earlier ones.
+    """New rows of a job since the last run. ``answers``: rows of the lake table ``jobs``.
+    ``executions``: attempts whose task and host are now known. ``snapshots``: with ``owner_id``, the
+    job of the file's directory. ``has_older_snapshots``: the lake may have earlier snapshots.
+    ``looked_up_span``: first and last trigger (epoch ms) of looked-up checkpoints; None if nothing
+    was looked up. ``earlier_…``: looked-up rows.
     """
 
     cluster: str
@@ -30,7 +33,7 @@ class JobUpdate:
     taskmanagers: Sequence[Row] = ()
     snapshots: Sequence[Row] = ()
     has_older_snapshots: bool = False
-    found: tuple[int, int] | None = None
+    looked_up_span: tuple[int, int] | None = None
     earlier_checkpoints: Sequence[Row] = ()
     earlier_vertex_checkpoints: Sequence[Row] = ()
     earlier_lines: Sequence[Row] = ()

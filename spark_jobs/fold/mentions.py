@@ -1,3 +1,5 @@
+"""Mentions of events in a job's life by REST or a log, from which annotations are made."""
+
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +11,7 @@ from spark_jobs.fold.snapshots import Types, is_savepoint
 
 @dataclass(frozen=True)
 class Mention:
-    """By one source. Vague without ``detail``, or for a restore without a path."""
+    """``by_log``: the source is a log, not REST."""
 
     kind: str
     subject: str
@@ -25,7 +27,9 @@ class Mention:
 
     @property
     def words(self) -> Any:
-        """Only the log tells when all tasks ran again after a restart."""
+        """A sort key: the mention with the best words has the smallest. Vague ones come last; after a
+        restart, only the log tells when all tasks ran again.
+        """
         is_vague = self.detail is None or (self.kind == "restore" and self.detail["path"] is None)
         return (
             is_vague,
@@ -62,16 +66,16 @@ def at_least(began_at: int, running_at: int) -> dict[str, Any]:
 def restore_words(
     what: str | None, checkpoint_id: int | None, path: str | None, job_id: str, types: Types
 ) -> tuple[str, str, dict[str, Any]]:
-    """``what``: Flink's word. A job that starts from another job's snapshot as a "checkpoint"
-    claimed it, as a "savepoint" did not (NO_CLAIM or LEGACY).
+    """Subject, label and detail of a restore. ``what``: Flink calls the snapshot of another job a
+    "checkpoint" if the job claimed it, and a "savepoint" if not (NO_CLAIM or LEGACY).
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path
     claim_mode = (
         message("NO_CLAIM or LEGACY") if what == "savepoint" else "CLAIM" if is_foreign else None
     )
-    known = is_savepoint(path, None if what is None else what == "savepoint", types)
-    what = None if known is None else "savepoint" if known else "checkpoint"
+    was_savepoint = is_savepoint(path, None if what is None else what == "savepoint", types)
+    what = {None: None, True: "savepoint", False: "checkpoint"}[was_savepoint]
     words = (message("restored from"), what or message("checkpoint or savepoint"), number)
     label = join_messages(filter(None, words), " ")
     return (

@@ -1,5 +1,5 @@
-"""Instants of restarts, kept for longer than log lines: otherwise a job that restarts every two
-seconds would lose the beginning of its episode after some minutes.
+"""Instants of restarts. They are remembered longer than log lines: otherwise the beginning of an
+episode would be lost after some minutes if a job restarts every two seconds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ def restart_instants(
         for event in events
         if event["kind"] == "job_state" and event["to_state"] == "RESTARTING"
     ]
-    # Earlier ones are exact, or are from annotations while the log was not read.
+    # Remembered instants are from log lines, or from annotations if the log was not read then.
     unread = set(logged).difference(before)
     exact = {*logged, *(at for at in before if not unread or at in with_others(unread, [at]))}
     marks = (annotation["at"] for annotation in annotated if annotation["kind"] == "restart")

@@ -1,5 +1,5 @@
 """How the full state of a job grows: the median of the slopes between all pairs of points (Theil
-and Sen) since the last change point. A rate is known from an hour on.
+and Sen) since the last change point. Points of less than an hour have no rate.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,10 +14,10 @@ from spark_jobs.fold.rows import HOUR_MS, Row, largest, percentile, quantile
 MIN_POINTS = 5
 MIN_SPAN_MS = HOUR_MS
 MAX_POINTS = 60
-"""1,770 pairs, whether the job has an hour or a month of checkpoints."""
+"""At most 1,770 pairs, even for a month of checkpoints."""
 
 STEP_POINTS = 5
-"""A step must part this many points before it from as many after it."""
+"""At a step, all of this many sizes before it differ from all of as many after it."""
 STEP_RATIO = 0.5
 STEP_OVER_USUAL_CHANGE = 10
 STEP_MIN_BYTES = 1024 * 1024
@@ -47,15 +47,16 @@ def size_trend(
 
 
 def _steps(points: Sequence[Point]) -> Iterator[int]:
+    """Instants at which the size jumped."""
     sizes = [size for _, _, size in points]
     changes = [abs(after - before) for before, after in pairwise(sizes)]
     if not changes or max(changes) < STEP_MIN_BYTES:
         return
     usual = percentile(changes, 0.5)
-    for place in range(STEP_POINTS, len(points) - STEP_POINTS + 1):
-        if changes[place - 1] < STEP_MIN_BYTES:
-            continue  # no gap is larger than the change in it
-        before, after = sizes[place - STEP_POINTS : place], sizes[place : place + STEP_POINTS]
+    for index in range(STEP_POINTS, len(points) - STEP_POINTS + 1):
+        if changes[index - 1] < STEP_MIN_BYTES:
+            continue  # the gap cannot be larger than this change
+        before, after = sizes[index - STEP_POINTS : index], sizes[index : index + STEP_POINTS]
         gap = max(min(after) - max(before), min(before) - max(after))
         if (
             gap >= STEP_MIN_BYTES
@@ -63,7 +64,7 @@ def _steps(points: Sequence[Point]) -> Iterator[int]:
             and usual is not None
             and gap > STEP_OVER_USUAL_CHANGE * usual
         ):
-            yield points[place][0]
+            yield points[index][0]
 
 
 _NO_SLOPE: dict[str, Any] = dict.fromkeys(

@@ -1,5 +1,6 @@
 """Whether a job was restored from a savepoint: by the name of the directory, else by the type in
-its ``_metadata``. Flink calls any snapshot that a job does not claim a savepoint.
+its ``_metadata``. Flink's own word does not suffice: it calls every snapshot that a job does not
+claim a savepoint.
 """
 
 import re
@@ -18,7 +19,7 @@ NO_TYPES: Types = {}
 
 
 def directory_of(path: str | None) -> str | None:
-    """In the canonical spelling of :mod:`ingest.uris`, except unusual ones."""
+    """The directory of a ``_metadata``. Usual spellings become those of :mod:`ingest.uris`."""
     if not path:
         return None
     local = _LOCAL.sub("file:/", _METADATA.sub("", path))
@@ -26,8 +27,8 @@ def directory_of(path: str | None) -> str | None:
 
 
 def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool | None:
-    """``reported``: Flink's word. Without a known directory, "checkpoint" is reliable, "savepoint"
-    may be either.
+    """``reported``: whether Flink calls it a savepoint. If the directory is unknown, only False is
+    reliable.
     """
     directory = directory_of(path)
     if directory is None:
@@ -46,5 +47,6 @@ def types_of(snapshots: Iterable[Row]) -> Types:
 
 
 def unnamed(restored: Iterable[str | None]) -> set[str]:
+    """The directories whose names do not tell the type of the snapshot."""
     directories = {directory for path in restored if (directory := directory_of(path))}
     return {directory for directory in directories if not _PLACE.search(directory)}

@@ -12,7 +12,7 @@ CLOCK_MS = 50
 
 
 class Task(NamedTuple):
-    """Instants in epoch ms."""
+    """One attempt of a subtask in a start; instants are epoch ms."""
 
     vertex_id: str
     subtask: int
@@ -45,7 +45,7 @@ class Task(NamedTuple):
 
 _COLUMNS = Task._fields[2:]
 Tasks = dict[int, list[Task]]
-"""By the instant at which scheduling began."""
+"""The tasks of each start, by the instant at which scheduling began."""
 
 
 _PLACE = ("attempt", "host", "container")
@@ -69,48 +69,48 @@ def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
             task = Task(row["vertex_id"], subtask, *values)
             if task.deploying_at is not None and task.running_at is not None:
                 attempts[task.vertex_id, subtask, task.attempt] = task
-    # The newest attempt of a subtask that was deployed again at an unknown time.
+    # A subtask may have been deployed again at an unknown time: its newest attempt counts.
     newest: dict[int, dict[tuple[str, int], Task]] = {}
     for task in sorted(attempts.values(), key=lambda task: task.deploying_at):
         at = latest(begins, task.deploying_at + CLOCK_MS)
         if at is not None:
             newest.setdefault(at, {})[task.vertex_id, task.subtask] = task
-    return {at: [*of_subtasks.values()] for at, of_subtasks in newest.items()}
+    return {at: [*tasks.values()] for at, tasks in newest.items()}
 
 
 def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
-    """Of starts whose tasks were all seen to be deployed and to run, in the JobManager's log:
-    TaskManagers also log task changes, by their own clocks. ``remembered``: events from an earlier
-    run.
+    """Tasks of starts by the JobManager's log, if the log has the deployment and the RUNNING of all
+    tasks. TaskManagers also log changes of tasks, but by their own clocks. ``remembered``: events of
+    earlier runs.
     """
     whole_from = events_whole_from(remembered)
-    seen: dict[int, dict[tuple[Any, Any], dict[str, Any]]] = {}
-    for of_process in grouped(events, "process").values():
-        if not any(event["kind"] == "job_state" for event in of_process):
+    starts: dict[int, dict[tuple[Any, Any], dict[str, Any]]] = {}
+    for process_events in grouped(events, "process").values():
+        if not any(event["kind"] == "job_state" for event in process_events):
             continue
-        for event in of_process:
+        for event in process_events:
             state = _STATES.get(rule_kind(event["kind"], event["to_state"]))
             if state is None or event["subtask"] is None:
                 continue
             at = latest(begins, event["ts"] + CLOCK_MS)
             if at is not None and at >= whole_from:
                 key = event["vertex_id"] or event["task"], event["subtask"]
-                task = seen.setdefault(at, {}).setdefault(key, {})
+                task = starts.setdefault(at, {}).setdefault(key, {})
                 task[state] = event["ts"]
                 task |= {name: event[name] for name in _PLACE if event[name] is not None}
     return {
-        at: [_task(*key, task) for key, task in of_begin.items()]
-        for at, of_begin in seen.items()
-        if all(map(_ran, of_begin.values()))
+        at: [_task(*key, task) for key, task in tasks.items()]
+        for at, tasks in starts.items()
+        if all(map(_has_run, tasks.values()))
     }
 
 
-def _ran(task: Mapping[str, Any]) -> bool:
+def _has_run(task: Mapping[str, Any]) -> bool:
     return "deploying" in task and task.get("running", -1) >= task["deploying"]
 
 
-def _task(vertex: str, subtask: int, seen: Mapping[str, Any]) -> Task:
-    place = seen.get("attempt"), seen.get("host"), seen.get("container")
+def _task(vertex: str, subtask: int, task: Mapping[str, Any]) -> Task:
+    place = task.get("attempt"), task.get("host"), task.get("container")
     return Task(
-        vertex, subtask, *place, None, seen["deploying"], seen.get("initializing"), seen["running"]
+        vertex, subtask, *place, None, task["deploying"], task.get("initializing"), task["running"]
     )

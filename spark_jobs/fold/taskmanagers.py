@@ -1,5 +1,5 @@
 """Samples of the TaskManagers on which a job has slots. Memory that a restart leaks stays until the
-JVM ends, so the newest sample between each two restarts is kept.
+JVM ends, so the newest sample of each spell between two restarts is kept.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,7 +21,7 @@ RECENT_MS = 180_000
 SPELLS_KEPT, TASKMANAGERS_KEPT = 12, 40
 GONE_AFTER_MS = HOUR_MS
 SAME_WITHIN_MS = 1000
-"""REST and the log tell of one restart some milliseconds apart."""
+"""REST and log date one restart some milliseconds apart."""
 _MINUTE_MS = 60_000
 
 

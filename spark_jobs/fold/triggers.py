@@ -1,5 +1,5 @@
-"""Assigns log lines to checkpoints. Ids repeat if a job with a fixed id starts again, triggers do
-not. Lines that do not name the trigger time belong to the nearest earlier trigger of their id.
+"""Assigns log lines to checkpoints. Checkpoint ids repeat if a job with a fixed job id starts again;
+trigger times do not. A line without a trigger time belongs to the last trigger of its id before it.
 """
 
 from collections.abc import Callable, Iterable
@@ -8,12 +8,12 @@ from operator import itemgetter
 from spark_jobs.fold.rows import Row, first_known, least
 
 CLOCK_SLACK_MS = 10_000
-"""Lines of another host may be this much ahead of the trigger."""
+"""The clock of another host may be this much behind that of the trigger."""
 
 TRIGGERED = "checkpoint_triggered"
 
 TRIGGERS_KEPT = 200
-"""Triggers of earlier checkpoints are looked up in the lake."""
+"""Earlier triggers are looked up in the lake."""
 
 CheckpointKey = tuple[int, int]
 """Checkpoint id and trigger time."""
@@ -25,8 +25,8 @@ key_of: Callable[[Row], CheckpointKey] = itemgetter("checkpoint_id", "trigger_ti
 def known_triggers(
     checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]
 ) -> dict[CheckpointKey, int | None]:
-    """Every known trigger → when the log reported it, which differs if the declared time zone is
-    wrong; None if only REST did.
+    """Trigger → the time of its log line, which differs from the trigger time if the declared time
+    zone is wrong; None if only REST reported it.
     """
     known: dict[CheckpointKey, int | None] = {}
     for row in (*checkpoints, *vertex_checkpoints):
@@ -63,7 +63,9 @@ def merged(
 def anchored(
     events: Iterable[Row], known: dict[CheckpointKey, int | None]
 ) -> dict[CheckpointKey, list[Row]]:
-    """Without a known trigger, the time of the first mention minus its reported duration is used."""
+    """Lines by checkpoint. For an id without a known trigger, the trigger time is estimated: the
+    earliest time of a line minus the duration in the line.
+    """
     events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
     by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}
     for (checkpoint_id, trigger_time), logged_at in known.items():
@@ -71,20 +73,20 @@ def anchored(
             by_id[checkpoint_id].append((first_known(logged_at, trigger_time), trigger_time))
     for triggers in by_id.values():
         triggers.sort()
-    placed: dict[CheckpointKey, list[Row]] = {}
-    without: dict[int, list[Row]] = {}
+    assigned: dict[CheckpointKey, list[Row]] = {}
+    unassigned: dict[int, list[Row]] = {}
     for event in events:
         trigger_time = first_known(
             event["trigger_time"], _nearest(by_id.get(event["checkpoint_id"], ()), event["ts"])
         )
         if trigger_time is None:
-            without.setdefault(event["checkpoint_id"], []).append(event)
+            unassigned.setdefault(event["checkpoint_id"], []).append(event)
         else:
-            placed.setdefault((event["checkpoint_id"], trigger_time), []).append(event)
-    for checkpoint_id, mentions in without.items():
-        likely = min(event["ts"] - (event["duration_ms"] or 0) for event in mentions)
-        placed.setdefault((checkpoint_id, likely), []).extend(mentions)
-    return placed
+            assigned.setdefault((event["checkpoint_id"], trigger_time), []).append(event)
+    for checkpoint_id, lines in unassigned.items():
+        estimate = min(event["ts"] - (event["duration_ms"] or 0) for event in lines)
+        assigned.setdefault((checkpoint_id, estimate), []).extend(lines)
+    return assigned
 
 
 def _nearest(triggers: Iterable[tuple[int, int]], ts: int) -> int | None:

@@ -29,7 +29,7 @@ def vertex_states(
 def _checkpoint_states(
     vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row]
 ) -> Iterable[dict[str, Any]]:
-    # Releases without uploaded bytes report these as the state's size, which is wrong.
+    # Old Flink versions report no uploaded bytes; their state size is not the full size.
     full = (
         row
         for row in vertex_checkpoints

@@ -1,5 +1,6 @@
-"""Which snapshots a job needs, by key: a reader of ``_metadata`` does not know the cluster nor, for
-a savepoint, the job. A key is the id of a job, for all files in its directory, or a directory.
+"""Which snapshots a job needs. They are named by keys, since the reader of a ``_metadata`` does not
+know the cluster nor, for a savepoint, the job. A key is a directory, or the id of a job for all
+files in its directory.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,8 +17,8 @@ from spark_jobs.fold.state import JobState
 def wanted_keys(
     job_id: str, state: JobState, checkpoints: Iterable[Row], writing: Writing
 ) -> tuple[str, ...]:
-    """Of snapshots with data that no other source has: full sizes, and types of restored snapshots
-    in unusual directories. ``checkpoints``: facts or answers of REST.
+    """Keys of the snapshots from which the job needs full sizes, or the type of a restored snapshot
+    in an unusual directory. ``checkpoints``: facts or answers of REST.
     """
     of_restores = unnamed(_restored_paths(state)) - types_of(state.snapshots).keys()
     return tuple(
@@ -28,7 +29,7 @@ def wanted_keys(
     )
 
 
-def lacks_snapshots(
+def snapshot_lookup(
     update: JobUpdate, before: JobState, state: JobState, facts: Sequence[Row], writing: Writing
 ) -> Lookup | None:
     if not update.has_older_snapshots or update.looked_up_span is not None:

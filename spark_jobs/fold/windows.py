@@ -31,16 +31,18 @@ from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.taskmanagers import TaskManagerHistory
 
 CHUNK_MS = 600_000
-"""Of windows that share the full state per subtask."""
+"""Windows in one chunk share the full state per subtask."""
 
 WINDOWS_PER_RUN = 1440
-"""A run that brings more data judges the newest ones."""
+"""If a run has rows of more windows, the newest are judged."""
 
 
 def judged_starts(
     instants: Iterable[int], before_ms: int | None, ended_ms: int | None
 ) -> list[int]:
-    """Those with new rows, and the last unfinished one (``before_ms``)."""
+    """Starts of the windows with new rows, and of the last judged window (``before_ms``), which may
+    have been unfinished.
+    """
     touched = {floor_ms(at_ms, WINDOW_MS) for at_ms in instants}
     if not touched:
         return []
