@@ -1,4 +1,4 @@
-"""The origin of copied checkpoints: it is only read."""
+"""The origin of copied checkpoints, which is only read."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,9 @@ _CHECKPOINT = re.compile(r"chk-(\d{1,18})")
 
 @dataclass(frozen=True)
 class FoundCheckpoint:
-    """``directory`` is canonical; ``within`` is the root that ``read_at`` lies below."""
+    """``directory`` is canonical. ``read_at``: the path of the ``_metadata`` for Weir, below the root
+    ``within``.
+    """
 
     checkpoint_id: int
     directory: str
@@ -39,7 +41,7 @@ class Origin:
     withheld: frozenset[str] = frozenset()
 
     def root_of(self, path: str) -> Root:
-        """The readable root around a canonical path. Raises :class:`Refused`, without revealing
+        """The readable root of a canonical path. Raises :class:`Refused`; the message reveals no
         other roots.
         """
         root = max(
@@ -56,7 +58,7 @@ class Origin:
         return root
 
     def checkpoints(self, source: str) -> Iterator[FoundCheckpoint]:
-        """Newest first. Raises ``OSError`` if the directory cannot be listed."""
+        """Checkpoints of a job directory, newest first. Raises ``OSError`` if it cannot be listed."""
         root = self.root_of(source)
         listable = directories(root.reading)
         below = root.readable(source).removeprefix(root.reading)

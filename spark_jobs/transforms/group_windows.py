@@ -1,5 +1,5 @@
-"""Metric samples of jobs → their pressure windows and where their tasks ran, whole columns of many
-jobs at a time. Executors import this module: nothing but Arrow and NumPy.
+"""Metric samples of jobs → pressure windows and placements of tasks, in whole columns of many jobs.
+Executors import this module, so it needs only Arrow and NumPy.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,34 +19,34 @@ from spark_jobs.transforms.sample_cells import begins
 
 PART = "samples"
 EARLIER_PART = "earlier_samples"
-"""All samples of the minutes that the job needs; of other minutes, those that other jobs need."""
+"""All samples of the minutes that the job needs, and samples of minutes that other jobs need."""
 IS_NEW = "is_new"
+"""Column: the sample is new, and not only in the window of a new one."""
 SAMPLE = OF_WINDOW
-"""Beside them a row says whether it ``is_new``, or only of a touched window."""
 WINDOW = (
     *("window_start", "newest_ts", "as_of", "readings", "counters"),
     *(field.name for field in fields(VertexPast) if field.name != "window_start_ms"),
 )
-"""Fields that the fold reads; those of the serving table are passed on as they are."""
+"""Fields that the fold reads; the fields of the serving table are passed on as they are."""
 PLACEMENT = ("vertex_id", "ts", "host", "attempt")
 
 SAMPLES_AT_ONCE = 20_000
 
 
 def with_windows(groups: Iterable[Group]) -> Iterator[Group]:
-    """With ``windows`` (those with a new sample) and ``placements`` instead of ``samples``."""
+    """The groups with ``windows`` (those with a new sample) and ``placements`` in place of samples."""
     pending: list[Group] = []
     rows = 0
     for group in groups:
         pending.append(group)
         rows += group.size
         if rows >= SAMPLES_AT_ONCE:
-            yield from _made(pending)
+            yield from _replace_samples(pending)
             pending, rows = [], 0
-    yield from _made(pending)
+    yield from _replace_samples(pending)
 
 
-def _made(pending: Sequence[Group]) -> Sequence[Group]:
+def _replace_samples(pending: Sequence[Group]) -> Sequence[Group]:
     sampled = [group for group in pending if PART in group.parts or EARLIER_PART in group.parts]
     reported = [(group, rows) for group in sampled if len(rows := _samples(group))]
     for group in sampled:
@@ -66,8 +66,8 @@ def _made(pending: Sequence[Group]) -> Sequence[Group]:
         )
         ordered = samples.take(order)
         groups = [group for group, _ in reported]
-        _give(groups, "windows", *_windows(ordered), WINDOW)
-        _give(groups, "placements", *_placements(ordered), PLACEMENT)
+        _add_part(groups, "windows", *_windows(ordered), WINDOW)
+        _add_part(groups, "placements", *_placements(ordered), PLACEMENT)
     return pending
 
 
@@ -106,9 +106,10 @@ def _placements(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
     return new.select(list(PLACEMENT)).to_struct_array(), new["owner"]
 
 
-def _give(
+def _add_part(
     groups: Sequence[Group], part: str, rows: pa.StructArray, owners: pa.Array, read: Sequence[str]
 ) -> None:
+    """``owners``: for each row, in ascending order, the index of its group."""
     plain_rows = plain(
         pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))
     )

@@ -1,6 +1,6 @@
-"""Samples of whole windows, prepared for operations on whole columns. Executors import this module:
-nothing but Arrow and NumPy. A *cell* is one subtask in one sample, a *slot* one subtask in one
-window; those of one window lie side by side, in order of time. Unknown is NaN.
+"""Samples of whole windows, prepared for operations on whole columns. A *cell* is one subtask in one
+sample, a *slot* is one subtask in one window. The cells and slots of a window are side by side, in
+order of time. Unknown is NaN. Executors import this module, so it needs only Arrow and NumPy.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cells:
-    """``subtasks``: of each window; ``slot``: of each cell; ``wide``: cells of each sample."""
+    """``first_of_window``: the first sample of each window; ``subtasks``: their number in each
+    window; ``first_slot``: of each window; ``first_cell``: of each sample; ``slot``: of each cell;
+    ``wide``: number of cells of each sample.
+    """
 
     first_of_window: Ints
     subtasks: Ints
@@ -41,7 +44,7 @@ class Cells:
 
     @classmethod
     def of(cls, samples: pa.RecordBatch, per_subtask: Sequence[str]) -> "Cells":
-        """``per_subtask``: all needed columns, and ``task_state``."""
+        """``per_subtask``: the columns with a value per subtask, with ``task_state``."""
         is_first = begins(samples)
         first = np.flatnonzero(is_first)
         of_window = np.cumsum(is_first) - 1
@@ -84,19 +87,21 @@ class Cells:
         return indices, encoded.dictionary
 
     def running(self) -> Flags:
-        """Tasks that do not run report meaningless figures. An unknown state counts as running."""
+        """Whether the task of each cell runs; an unknown state counts as running. Figures of other
+        tasks are meaningless.
+        """
         states, names = self.texts("task_state")
         others = [place for place, name in enumerate(names.to_pylist()) if name != "RUNNING"]
         return ~np.isin(states, others)
 
 
 def begins(samples: pa.RecordBatch) -> Flags:
-    """Whether a window begins with this row."""
+    """Whether a window begins with each row."""
     return _changes([*(_codes(samples[name]) for name in KEY), ms_of(samples, "ts") // WINDOW_MS])
 
 
 def newest_places(samples: pa.RecordBatch) -> Ints:
-    """The newest of each instant, ties by their whole content."""
+    """The index of the newest sample of each vertex and instant; in a tie, the whole content decides."""
     key = [*(_codes(samples[name]) for name in KEY), ms_of(samples, "ts")]
     places = np.append(np.flatnonzero(_changes(key))[1:], samples.num_rows) - 1
     tied = set(
