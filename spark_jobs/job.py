@@ -32,7 +32,6 @@ def run_job(words: Sequence[str]) -> int:
 
 
 def reason_of(words: Sequence[str], error: Exception) -> tuple[str, bool]:
-    """One line about a failure, and whether damage of the lake is its reason."""
     damage = _damage_of(_lake_of(words))
     return damage or _in_short(error), bool(damage)
 

@@ -150,7 +150,6 @@ class LogArchives:
         return total
 
     def _bounds(self, out: str) -> list[Any]:
-        """A row for each file below ``out``: its path, size, date, rows and column bounds."""
         rows = (
             self.session.read.option("basePath", hadoop_path(out))
             .schema(lake_schema(TABLE))
@@ -179,7 +178,6 @@ _EDGES = (("min", F.min), ("max", F.max))
 
 
 def _with_ordinals(records: DataFrame, repeated: Sequence[str]) -> DataFrame:
-    """Numbers equal records in the files ``repeated``, which have some."""
     if not repeated:
         return records
     is_repeated = F.col("file").isin(repeated)

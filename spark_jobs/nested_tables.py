@@ -26,7 +26,6 @@ _INSTANT = pa.timestamp("ms", "UTC")
 
 
 def struct(table: ServingTable) -> pa.StructType:
-    """The Arrow type of the table's nested rows."""
     return pa.struct(
         [
             (field.name, pa.int64() if pa.types.is_timestamp(field.type) else field.type)
@@ -37,7 +36,6 @@ def struct(table: ServingTable) -> pa.StructType:
 
 
 def parquet_columns(table: ServingTable, columns: Sequence[str]) -> list[str]:
-    """The names of nested columns in Parquet, to read only these."""
     return [f"{table.name}.list.element.{name}" for name in columns if name not in JOB]
 
 

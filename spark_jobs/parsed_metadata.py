@@ -65,7 +65,6 @@ class ParsedMetadata:
         return self.engine.concat(parts, PARSED)
 
     def _read(self, files: pa.Table) -> tuple[list[Any], ds.Dataset | None]:
-        """Rows from the lake and from parsing, and a dataset of the parsed ones."""
         if self.fresh:
             hits, tables = _HIT.empty_table(), []
         else:

@@ -1,5 +1,3 @@
-"""The files of one run below its directory, written without Spark: tables, state, retractions."""
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -66,7 +66,6 @@ def windows_between(
 
 
 def lookup_spans(lookups: Iterable[JobLookup]) -> tuple[list[Span], list[Span]]:
-    """Spans of checkpoint triggers, and of the log lines about these checkpoints."""
     triggers = merge_spans(
         (instant(lookup.from_ms // 1000), instant(lookup.to_ms // 1000 + 1))
         for lookup in lookups

@@ -1,5 +1,3 @@
-"""The values of a checkpoint in the answers of REST."""
-
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any

@@ -1,5 +1,3 @@
-"""What log lines tell of one checkpoint."""
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

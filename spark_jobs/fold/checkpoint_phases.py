@@ -60,7 +60,6 @@ class Subtask:
 
     @property
     def slowness(self) -> Any:
-        """A sort key: the slowest subtask has the largest."""
         phases = (rank(self.phase_ms[phase]) for phase in PHASES)
         return (self.end_to_end_ms, -self.index, self.vertex_id, rank(self.host), *phases)
 

@@ -1,5 +1,3 @@
-"""With which snapshot the upload of each checkpoint is compared."""
-
 from collections.abc import Iterable
 from typing import Any
 

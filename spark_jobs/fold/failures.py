@@ -1,5 +1,3 @@
-"""Failures of a job or its tasks, from log lines and from exceptions in REST."""
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

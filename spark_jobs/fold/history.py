@@ -156,7 +156,6 @@ def vertex_window(row: Row) -> samples.VertexWindow:
 
 
 def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.VertexPast, ...]:
-    """The newest windows of each vertex between two instants."""
     instants, windows = known
     counts: dict[str, int] = {}
     kept: list[samples.VertexPast] = []

@@ -1,5 +1,3 @@
-"""A job as its log lines report it: many events merged into one row."""
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The current row of a job for the fleet page, from REST, log and checkpoint facts."""
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

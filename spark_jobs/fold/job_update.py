@@ -1,5 +1,3 @@
-"""The input of the fold besides the state."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-"""Mentions of events in a job's life by REST or a log, from which annotations are made."""
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -67,7 +67,6 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
 
 
 def _readings(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
-    """Earlier readings of the counters, the preferred ones first."""
     first = row["counters"]["first"]
     for least_ms in (WANTED_SPAN_MS, LEAST_SPAN_MS):
         if first is not None and at_ms - first["at"] >= least_ms:

@@ -141,7 +141,6 @@ _AS_TEXT: Mapping[Kind, Callable[[Any], str | None]] = {
 
 
 def served_rows(rows: Iterable[Row], table: ServingTable) -> list[dict[str, Any]]:
-    """Rows with the values of JSON and message columns as text."""
     as_text = {
         column.name: _AS_TEXT[column.kind] for column in table.columns if column.kind in _AS_TEXT
     }

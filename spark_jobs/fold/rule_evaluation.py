@@ -1,5 +1,3 @@
-"""Judges the windows of a job by the rules, with the thresholds that hold for the job."""
-
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace

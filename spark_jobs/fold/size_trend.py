@@ -47,7 +47,6 @@ def size_trend(
 
 
 def _steps(points: Sequence[Point]) -> Iterator[int]:
-    """Instants at which the size jumped."""
     sizes = [size for _, _, size in points]
     changes = [abs(after - before) for before, after in pairwise(sizes)]
     if not changes or max(changes) < STEP_MIN_BYTES:

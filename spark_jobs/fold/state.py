@@ -1,5 +1,3 @@
-"""The state of a job that is remembered from run to run, and its packed form."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,7 +78,6 @@ def _known_fields(part: type[JobState | OlderFacts], values: Mapping[str, Any]) 
 
 
 def _table(value: Any) -> Any:
-    """Rows with equal columns as a list of names and lists of values; other values unchanged."""
     if not isinstance(value, list | tuple) or len(value) < 2 or not isinstance(value[0], Mapping):
         return value
     shapes = set(map(tuple, value))

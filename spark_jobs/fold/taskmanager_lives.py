@@ -242,7 +242,6 @@ def _sign(row: Row, what: int, name: str, **values: Any) -> _Sign:
 
 
 def _see(own: list[dict[str, Any]], sign: _Sign) -> None:
-    """Takes up a registration or sample. ``own``: the lives of one TaskManager, in order."""
     place = _place(own, sign.at)
     if place is None:
         own[:] = own or [_life(sign)]
@@ -388,7 +387,6 @@ def _inform(
     stays: Iterable[tuple[str, int, int]],
     previous_end: int,
 ) -> None:
-    """Sets ``changed`` and ``to_inform``."""
     served = [name for name in TASKMANAGER_LIFE.column_names if name not in ("cluster", "as_of")]
     changed = before is None or any(life[name] != before[name] for name in served)
     at, to_inform = life["ended_at"], set[str]()

@@ -230,7 +230,6 @@ def _to_seq(text: str, lake: LakeReader, from_seq: dict[str, int]) -> dict[str, 
 
 
 def _commits(text: str, option: str) -> dict[str, int] | None:
-    """The value of an option; None if it is empty."""
     try:
         commits = {str(table): int(seq) for table, seq in json.loads(text or "{}").items()}
     except (ValueError, AttributeError, TypeError) as error:

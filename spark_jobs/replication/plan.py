@@ -91,5 +91,4 @@ def entries_of(
 
 
 def unneeded(ours: Collection[str], needed: Collection[str]) -> list[str]:
-    """Names to delete, every ``_metadata`` first."""
     return sorted(set(ours) - set(needed), key=lambda name: (not name.endswith("/_metadata"), name))

@@ -103,7 +103,6 @@ class Replica:
         return f"{self.reading}/{name}"
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """The sizes of those files that are in the copy."""
         names = set(names)
         return {
             name: entry.bytes
@@ -122,7 +121,6 @@ class Replica:
                 tree.remove_empty(self.at(folder), self.reading)
 
     def remove_parts(self, names: Iterable[str]) -> None:
-        """Removes partly written files with these names."""
         names = set(names)
         for folder in _folders(names):
             for entry in list(self._entries(f"/{folder}")):

@@ -1,5 +1,3 @@
-"""A cycle in this process, on Arrow tables."""
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -100,7 +98,6 @@ class SmallCycle(Cycle):
         return rows.filter(pc.is_valid(rows[required])) if required else rows
 
     def _read_file(self, parquet: ParquetStream, schema: pa.Schema) -> pa.Table:
-        """The rows of the selected clusters. Columns that the file lacks are null."""
         file_schema = parquet.schema_arrow
         present = [column for column in schema.names if column in file_schema.names]
         rows = pa.Table.from_batches(

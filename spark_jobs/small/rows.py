@@ -1,5 +1,3 @@
-"""Rows of a lake on this machine as Arrow tables, for runs without Spark."""
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

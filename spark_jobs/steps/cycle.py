@@ -160,7 +160,6 @@ class Cycle(ABC):
 
     @cached_property
     def _checkpoint_parts(self) -> Parts:
-        """The rows that decide which ``_metadata`` a job needs."""
         parts = {"state": self._read_state(JOB_STATE, STATE, required="state")}
         for name, table in (("answers", "jobs"), ("checkpoints", "checkpoints")):
             if self._has_new_rows(table):

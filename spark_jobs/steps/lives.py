@@ -43,7 +43,6 @@ Batches = Iterable[pa.RecordBatch]
 
 
 def line_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Registrations and ends of TaskManagers, and task failures that may tell of an end."""
     for batch in batches:
         is_end_or_start = pc.and_(pc.is_in(batch["kind"], _KINDS), pc.is_valid(batch["container"]))
         is_failure = pc.and_kleene(
@@ -65,7 +64,6 @@ def served_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def loss_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """A ``TASKMANAGER_LOSS`` for each life and job in ``to_inform``."""
     for batch in batches:
         losses = batch.take(pc.list_parent_indices(batch["to_inform"]))
         new_columns = {

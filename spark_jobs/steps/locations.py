@@ -85,7 +85,6 @@ class Places:
                     self._received[row["log"]].append(row)
 
     def located(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """The events with their cluster, and their location if it is known."""
         values_of = {
             name: plain(events[name])
             for name in ("kind", "process", "ts", "execution_id", *LOCATION)
@@ -108,7 +107,6 @@ class Places:
             yield from ((name, location[name]) for name in names if event[name] is None)
 
     def _location(self, event: Row) -> tuple[Row | None, tuple[str, ...]]:
-        """The row that locates an event, and the columns that the event may take from it."""
         if event["execution_id"] is not None:
             return self._by_execution.get(event["execution_id"]), LOCATION
         if event["job_id"] is not None:

@@ -103,7 +103,6 @@ def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatc
 
 
 def checkpoint_event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Events about single checkpoints. The text filter spares parsing most records."""
     for events in served_event_batches(
         batch.filter(pc.match_substring(batch["message"], "heckpoint")) for batch in batches
     ):

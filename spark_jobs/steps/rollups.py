@@ -1,5 +1,3 @@
-"""Sums of the checkpoints of a job over hours and days: rows of ``checkpoint_rollup``."""
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
@@ -116,7 +114,6 @@ def _last_size(counted: Iterable[Row]) -> int | None:
 
 
 def _sum(values: Iterable[int]) -> int | None:
-    """None without values, or if a 64-bit column cannot hold the sum."""
     summands = list(values)
     total = sum(summands)
     return total if summands and abs(total) < 2**63 else None

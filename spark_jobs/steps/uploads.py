@@ -155,7 +155,6 @@ def _directory(row: Row) -> str:
 
 
 def _bytes(files: Files, other_files: Files) -> dict[str, int]:
-    """Columns of ``checkpoint_upload``; files of unknown size are left out."""
     sums = {"kept_bytes": 0, "same_name_bytes": 0, "new_name_bytes": 0}
     for name, (file, size) in files.items():
         other_file, other_size = None, None

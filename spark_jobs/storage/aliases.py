@@ -175,7 +175,6 @@ def _twins(named: pa.Table, side_tables: Tables) -> tuple[pa.Table, pa.Table]:
 
 
 def _may_be_needed(named: pa.Table, at: Numbers, side_tables: Tables) -> Flags:
-    """Whether a file may be needed under its name."""
     is_used, is_set_apart = (
         arrays.are_in(named, side_tables[name], *JOB_DIRECTORIES.names)
         for name in ("used", "set_apart")

@@ -336,8 +336,6 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
 
 
 class _Numbering:
-    """Numbers keys in the order in which they are first asked for."""
-
     def __init__(self) -> None:
         self._numbers: dict[Key, int] = {}
 
@@ -406,7 +404,6 @@ def _numbered_checkpoints(
     homes: _Numbering,
     jobs: _Numbering,
 ) -> list[Row]:
-    """Rows of ``path_facts.CHECKPOINTS``; ``homes`` and ``jobs`` get the numbers in them."""
     as_of = {
         audit_id: min(root["as_of"] for root in audit_roots)
         for (audit_id,), audit_roots in by(roots, "audit_id").items()

@@ -31,7 +31,6 @@ class DirectoryFacts:
 def directory_rows(
     file_directories: Iterable[Row], roots: Sequence[Row], facts: DirectoryFacts
 ) -> list[Row]:
-    """Rows of ``verdicts.DIRECTORIES``."""
     owners: Mapping[Key, Row] = {key_of(owner, JOB_DIRECTORY): owner for owner in facts.owners}
     lost_elsewhere = {
         directory[-JOB_CHARS:]

@@ -473,7 +473,6 @@ def _time(checkpoint: Row) -> tuple[bool, int, int]:
 
 
 def merge(doubts: Iterable[Row]) -> list[Row]:
-    """One doubt for each audit, subject and reason."""
     names = ("audit_id", "subject", "reason")
     return [
         dict(zip(names, key, strict=True))

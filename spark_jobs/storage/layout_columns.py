@@ -138,7 +138,6 @@ def _slice(paths: pa.Array, begin: int, end: int | None) -> pa.Array:
 
 
 def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
-    """None if files of this place are in no job's directory."""
     if place in _SUFFIX_LENGTH:
         return _slice(paths, 0, -_SUFFIX_LENGTH[place])
     if place in (UNKNOWN, DATABASE):

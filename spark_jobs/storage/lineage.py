@@ -44,7 +44,6 @@ class Family:
 
     @cached_property
     def unknown_origins(self) -> set[Key]:
-        """(audit_id, job_id) of jobs that may stem from an unknown job."""
         unknown_origins = [
             *(job for job in self.restores if not self._tells_origin(job)),
             *(job for job in self.jobs if job["restore_unread"]),

@@ -98,7 +98,6 @@ def earlier_restores(
 
 
 def job_directories(file_directories: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
-    """Job directories with listed files or read checkpoints."""
     names = (*JOB_DIRECTORY, "job_id")
     read = (snapshot for snapshot in snapshots if snapshot["place"] == "metadata")
     rows = (row for row in (*file_directories, *read) if row["job_directory"] is not None)

@@ -70,7 +70,6 @@ def _parse(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBatc
 
 
 def _unread(file: MetadataFile, row: Mapping[str, Any], error: MetadataError) -> pa.RecordBatch:
-    """The failure of a file that was opened but does not have the format."""
     try:
         content = content_of(file)
     except (OSError, ValueError):

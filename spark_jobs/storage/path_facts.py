@@ -254,7 +254,6 @@ def _files(
 
 
 def _referrers(paths: Paths, resolved: Resolved) -> pa.ListArray:
-    """For each listed file, the numbers of the checkpoints that refer to it."""
     order = np.argsort(resolved.path, kind="stable")
     counts = arrays.counts(resolved.path, paths.size)
     starts = np.cumsum(counts) - counts

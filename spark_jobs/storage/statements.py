@@ -96,7 +96,6 @@ def _may_write(job: Row, statement: Row) -> bool:
 
 
 def _is_other_live_writer(job: Row, statement: Row) -> bool:
-    """Whether the job writes to the directory, has not ended, and is not the dead job."""
     return bool(
         job["audit_id"] == statement["audit_id"]
         and job["written_directory"] == (statement["subject"] or None) is not None
@@ -106,8 +105,6 @@ def _is_other_live_writer(job: Row, statement: Row) -> bool:
 
 
 def with_dead(owners: Sequence[Row], dead: Dead, directories: Iterable[Row]) -> list[Row]:
-    """The owners; directories of dead jobs have the data ``_DEAD``."""
-
     def is_dead(row: Row) -> bool:
         return (row["audit_id"], row["job_directory"]) in dead.since
 

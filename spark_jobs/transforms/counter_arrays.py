@@ -31,12 +31,10 @@ def counters(cells: Cells) -> pa.StructArray:
 
 
 def _sample_of(cells: Cells) -> Ints:
-    """The number of the sample of each cell."""
     return np.repeat(np.arange(len(cells.wide)), cells.wide)
 
 
 def _newest(cells: Cells, known: Flags) -> Ints:
-    """The last sample of each window that has counters, -1 if none has."""
     has_counters = np.bincount(_sample_of(cells)[known], minlength=len(cells.wide)) > 0
     return np.maximum.reduceat(
         np.where(has_counters, np.arange(len(cells.wide)), -1), cells.first_of_window
@@ -64,7 +62,6 @@ def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) ->
 
 
 def _answers(cells: Cells, values: dict[str, Reals], known: Flags, samples: Ints) -> pa.StructArray:
-    """The answers of these samples; null for -1."""
     is_present = samples >= 0
     wide = np.where(is_present, cells.wide[np.maximum(samples, 0)], 0)
     starts = np.cumsum(wide) - wide

@@ -67,7 +67,6 @@ def with_served(events: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _fields(arrays: Mapping[str, pa.Array], rows: int) -> Iterator[str]:
-    """The JSON of the column ``fields`` for each event."""
     columns = {
         name: values.to_pylist()
         for name, values in arrays.items()
@@ -138,7 +137,6 @@ def _texts(column: Sequence[str | None]) -> pa.Array:
 
 
 def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:
-    """Vertex, subtask and attempt in each execution id."""
     distinct = execution_ids.dictionary_encode()
     attempts = [attempt_of(text) or (None, None, None) for text in distinct.dictionary.to_pylist()]
     kinds = (pa.string(), pa.int64(), pa.int64())

@@ -1,5 +1,3 @@
-"""Groups the rows of several parts by key, on Spark."""
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 

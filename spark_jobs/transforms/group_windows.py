@@ -109,7 +109,6 @@ def _placements(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
 def _add_part(
     groups: Sequence[Group], part: str, rows: pa.StructArray, owners: pa.Array, read: Sequence[str]
 ) -> None:
-    """``owners``: for each row, in ascending order, the index of its group."""
     plain_rows = plain(
         pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))
     )

@@ -1,5 +1,3 @@
-"""Rows of sorted batches, grouped by cluster or job and by part."""
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

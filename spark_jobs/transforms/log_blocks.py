@@ -179,7 +179,6 @@ class BlockReader(LogReader):
         return ColumnSplitter(self, process, layout)
 
     def _batch(self, end: int = sys.maxsize) -> pa.RecordBatch:
-        """All pending records that begin before ``end``."""
         self.add([(process, record) for process, record in self._out if record[-1] < end])
         self._out = []
         pending, self._pending = self._pending, []
@@ -237,7 +236,6 @@ class ColumnSplitter(RecordSplitter):
         self._carry_offset = behind
 
     def _take_whole(self, pieces: pa.BinaryArray, out: list[RawRecord]) -> bool:
-        """Takes whole records as columns; returns whether that was possible."""
         columns = whole_records.columns_of(pieces, self._layout, self._zone, self._keep)
         if columns is None:
             return False
@@ -254,7 +252,6 @@ class ColumnSplitter(RecordSplitter):
 
 
 def _hole_bytes(stream: IO[bytes]) -> int:
-    """The number of zero bytes at the beginning of the file."""
     size = 0
     while data := stream.read(READ_ON_BYTES):
         text = data.lstrip(b"\0")

@@ -1,5 +1,3 @@
-"""Log records of archives, read by Spark's Python workers."""
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 

@@ -178,7 +178,6 @@ def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
 def _over_subtasks(
     cells: Cells, means: Mapping[str, Reals], backpressured_ratio: Reals
 ) -> dict[str, pa.Array]:
-    """Figures of each window over its subtasks; windows of equal parallelism are computed at once."""
     arrays: dict[str, Reals] = {}
     for subtasks in np.unique(cells.subtasks):
         at = np.flatnonzero(cells.subtasks == subtasks)
