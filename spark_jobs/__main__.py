@@ -56,7 +56,7 @@ def _ending(words: Sequence[str], error: Exception) -> tuple[str, int]:
 
 @contextmanager
 def _exits_on_sigterm() -> Iterator[None]:
-    """Within this block SIGTERM raises an exception, so that context managers exit in order."""
+    """SIGTERM raises an exception here, so that context managers exit in order."""
 
     def exit_(_signal: int, _frame: FrameType | None) -> None:
         sys.exit(TERMINATED)

@@ -21,7 +21,7 @@ _TYPE_OF_KIND: Mapping[Kind, pa.DataType] = {
 
 
 def schema(**columns: Kind | pa.DataType) -> pa.Schema:
-    """A schema of columns declared by the kind of a serving column or by an Arrow type."""
+    """A schema of columns with the kind of a serving column or an Arrow type."""
     return pa.schema([(name, _TYPE_OF_KIND.get(kind, kind)) for name, kind in columns.items()])
 
 
@@ -48,9 +48,7 @@ def with_instants(kind: pa.DataType, instant: pa.DataType) -> pa.DataType:
 
 
 def batch_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """A batch of rows of :mod:`spark_jobs.fold`, whose instants are epoch milliseconds; ``schema``
-    has no nested instants.
-    """
+    """A batch of rows of ``spark_jobs.fold``. ``schema`` has no nested instants."""
     in_ms = [
         (field.name, pa.timestamp("ms", "UTC") if field.type == INSTANT else field.type)
         for field in schema

@@ -60,7 +60,7 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
 
 
 def listing_files(listing: str) -> list[str]:
-    """The Parquet files of a listing. Raises ``Refused`` if the listing is not complete."""
+    """The listing's Parquet files. Raises ``Refused`` if it is not complete."""
     root = absolute_root(listing)
     filesystem, path = fsspec.core.url_to_fs(root)
     if any(character in path for character in "*?["):
@@ -78,7 +78,7 @@ def listing_files(listing: str) -> list[str]:
 
 
 def jobs(audits: Sequence[Audit]) -> list[Row]:
-    """The rows of the audits' job files. Columns that a file lacks are null. A file with the column
+    """Rows of the audits' job files; columns that a file lacks are null. A file with the column
     ``audit_id`` may serve several audits. Raises ``Refused`` if a file is missing.
     """
     return job_rows(
@@ -137,7 +137,7 @@ def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:
 
 
 def state_rows(previous: Sequence[Manifest], audits: Sequence[Audit]) -> dict[str, list[Row]]:
-    """The rows of ``previous_audit.STATES`` by name, with the current spelling of paths."""
+    """Rows of ``previous_audit.STATES``, with the current spelling of paths."""
     state = {}
     for name, (schema, path_columns) in STATES.items():
         rows = plain_rows(LocalEngine().read(state_files(previous, (name,)), schema))

@@ -1,4 +1,4 @@
-"""Runs the steps of an audit in this process, without Spark, on all rows at once."""
+"""Runs the steps of an audit in this process on all rows at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class LocalEngine:
     def read(
         self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
     ) -> pa.Table:
-        """Columns of ``schema`` that a file lacks are null. With ``root``, only rows of that root."""
+        """Columns that a file lacks are null. With ``root``, only rows of that root."""
         rows = pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files)])
         if root is not None:
             rows = rows.filter(pc.equal(rows.column("root"), root))

@@ -1,6 +1,6 @@
-"""Runs the steps of an audit on Spark. A step gets all rows of a partition. Its worker writes the
-result as Parquet below the run directory, where the next step reads it. The driver holds no data
-that grow with the number of audited files.
+"""Runs the steps of an audit on Spark. A step gets all rows of a partition; its worker writes the
+result as Parquet below the run directory. The driver holds no data that grow with the audited
+files.
 """
 
 import json
@@ -98,9 +98,7 @@ class Files:
 
 @dataclass
 class SparkEngine:
-    """``uri`` of the run directory is an absolute path, or has a scheme for which workers have
-    credentials.
-    """
+    """The run directory's ``uri`` is absolute, or of a scheme for which workers have credentials."""
 
     session: SparkSession
     uri: str
@@ -285,9 +283,7 @@ class SparkEngine:
     def derive(
         self, make: Make, source_rows: pa.Table, schema: pa.Schema
     ) -> tuple[Files, ds.Dataset | None]:
-        """The files that a slow function makes of rows, and a dataset of them. The dataset is None
-        if there are no rows.
-        """
+        """The files that a slow function makes of rows, and their dataset, None without rows."""
         if not source_rows.num_rows:
             return Files((), schema), None
         folder = self._next_folder()

@@ -1,5 +1,5 @@
-"""The request of an audit: a JSON file with the roots and their listings, and a Parquet file with
-the jobs. Audits of one request run together, so they may not have a root in common.
+"""The request of an audit: JSON with the roots and their listings, and a Parquet file with the
+jobs. Audits of one request run together, so they may not share a root.
 """
 
 import json
@@ -75,7 +75,7 @@ checkpoints that never completed (``completed`` false) or were discarded. Their 
 
 @dataclass(frozen=True)
 class UnlistedDirectory:
-    """``other``: the target of a link, or the other name of a directory."""
+    """``other``: a link's target, or the directory's other name."""
 
     subject: str
     reason: str = ""
@@ -85,9 +85,9 @@ class UnlistedDirectory:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of an operator (``storage_words.STATEMENTS``). ``subject``: canonical directory or
-    file; empty for a job that is known only by ``cluster`` and ``job_id``. ``bytes``, ``modified``
-    and ``head_sha256`` identify a file.
+    """A statement of an operator (``storage_words.STATEMENTS``). ``subject``: canonical directory
+    or file; empty for a job known only by ``cluster`` and ``job_id``. ``bytes``, ``modified`` and
+    ``head_sha256`` identify a file.
     """
 
     kind: str
@@ -102,10 +102,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class AuditedRoot:
-    """``uri`` is canonical. ``listing``: a directory or glob of Parquet files. ``clusters``: those
-    that may write below the root; if empty, any may. ``unreachable``: those of ``clusters`` that
-    Weir cannot reach now. ``unreachable_elsewhere``: other unreachable clusters; their jobs may have
-    been restored from this root.
+    """``uri`` is canonical. ``listing``: directory or glob of Parquet files. ``clusters`` may write
+    below the root; if empty, any may. ``unreachable``: those of them that Weir cannot reach now.
+    ``unreachable_elsewhere``: other unreachable clusters, whose jobs may have been restored from
+    here.
     """
 
     uri: str

@@ -1,4 +1,4 @@
-"""Decides by the Parquet footers of its inputs whether an audit is small enough for one process."""
+"""Decides by the Parquet footers whether an audit is small enough for one process."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -27,9 +27,7 @@ MOST_JOBS_BYTES = 8 << 20
 def fits_one_process(
     audits: Sequence[Audit], previous: Sequence[Manifest], lake: LakeReader, run_dir: str
 ) -> bool:
-    """Whether all inputs are on this machine and small. Raises ``Refused`` for an incomplete
-    listing.
-    """
+    """Whether all inputs are local and small. Raises ``Refused`` for an incomplete listing."""
     roots = [root for audit in audits for root in audit.roots]
     jobs = [absolute_root(audit.jobs) for audit in audits]
     previous_dirs = [absolute_root(manifest.run_dir) for manifest in previous]

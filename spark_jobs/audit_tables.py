@@ -1,8 +1,8 @@
-"""The tables of a storage audit for the web application. ``AUDIT_TABLES`` are loaded into the
-database; ``FILE_TABLES`` have a row for each file or reference and stay Parquet in the run
-directory. Texts are codes of :mod:`spark_jobs.storage_words`. In keys, an unknown ``cluster`` or
-``job_id`` is empty. A new column: its line here, what fills it (``spark_jobs/storage/``), and the
-field of the same name in ``webapp/storage/models.py``; what the next audit needs of a file is in
+"""The tables of a storage audit. ``AUDIT_TABLES`` are loaded into the web's database;
+``FILE_TABLES`` have a row for each file or reference and stay Parquet. Texts are codes of
+``spark_jobs.storage_words``. In keys, an unknown ``cluster`` or ``job_id`` is empty. A new column:
+its line here, what fills it (``spark_jobs/storage/``), and the field of the same name in
+``webapp/storage/models.py``; what the next audit needs of a file is in
 ``previous_audit.KNOWN_OF_FILE``.
 """
 

@@ -33,7 +33,7 @@ def run_step(
     schemas: Mapping[str, pa.Schema],
     ordered: str,
 ) -> Iterator[pa.RecordBatch]:
-    """Writes the step's results; returns a row of ``WRITTEN_FILE`` for each file. The part named
+    """Writes the step's results; returns a row of ``WRITTEN_FILE`` for each file. The part
     ``ordered`` has a file for each root. A failed task that was run again leaves unused files.
     """
     side_tables: dict[str, pa.Table] | None = None

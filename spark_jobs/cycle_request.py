@@ -1,4 +1,4 @@
-"""The request of a cycle: thresholds set by people, and recovery points found by audits."""
+"""The request of a cycle: thresholds by people, and recovery points by audits."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +21,8 @@ EXAMPLE = {
 
 @dataclass(frozen=True)
 class CycleRequest:
-    """``thresholds``: new values of rule thresholds by their key. ``recovery_points``: newest
-    retained checkpoints that an audit found incomplete (``RecoveryPoint``).
+    """``thresholds``: new values of rule thresholds. ``recovery_points``: newest retained
+    checkpoints that an audit found incomplete.
     """
 
     thresholds: Sequence[Scoped] = ()

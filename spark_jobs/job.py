@@ -1,5 +1,5 @@
-"""Runs one job by its name and arguments. Each job is a module of ``spark_jobs.jobs`` with a
-docstring (its help), ``add_arguments(parser)`` and ``run(args)``.
+"""Runs one job by its name and arguments. A job is a module of ``spark_jobs.jobs`` with a docstring
+(its help), ``add_arguments(parser)`` and ``run(args)``.
 """
 
 import argparse
@@ -18,7 +18,7 @@ JOBS = ("audit", "cycle", "log_events", "replicate", "rollups")
 
 def run_job(words: Sequence[str]) -> int:
     """The exit code of the job: 0 if all was done. Raises ``IngestError`` or ``BadManifest`` if the
-    job was refused, ``PreviousLost`` if the state of the previous run is lost.
+    job was refused, ``PreviousLost`` if the previous state is lost.
     """
     job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
     parser = argparse.ArgumentParser(

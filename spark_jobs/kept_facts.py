@@ -1,6 +1,6 @@
-"""Keeps the checkpoint facts of all runs of the cycle in the lake, from which roll-ups are made.
-Each run is appended once, in the order of runs. A run that reads the lake from its beginning starts
-a new chain of runs and replaces all rows. Delta transactions record the progress (``Progress``).
+"""Keeps the checkpoint facts of all cycle runs in the lake, for roll-ups. Each run is appended
+once, in order. A run that reads the lake from its beginning starts a new chain of runs and replaces
+all rows. Delta transactions record the ``Progress``.
 """
 
 import hashlib
@@ -42,9 +42,9 @@ _FACT_COLUMNS = tuple(
 
 
 class Progress(NamedTuple):
-    """Versions of Delta transactions. ``cycle``: :func:`ends_at` of the last run, or ``UNFINISHED``
-    while its parts are missing. ``run``: its number. ``part``: how many parts of it are stored.
-    ``first``: number of the first run of the chain.
+    """Versions of Delta transactions. ``cycle``: ``ends_at`` of the last run, or ``UNFINISHED``
+    while parts are missing. ``run``: its number. ``part``: how many parts are stored. ``first``:
+    number of the chain's first run.
     """
 
     cycle: int
@@ -65,9 +65,8 @@ class Run(Protocol):
 
 
 def keep(lake: LakeReader, run: Manifest) -> int:
-    """Append the facts of a complete run; returns the number of new rows, 0 if the run is already
-    kept. Raises :class:`PreviousLost` if the table lacks an earlier run, or the files of this run
-    are damaged.
+    """Append the facts of a complete run; returns the number of new rows, 0 if already kept. Raises
+    ``PreviousLost`` if the table lacks an earlier run, or files of this one are damaged.
     """
     if is_kept(taken(lake), run):
         return 0
@@ -87,7 +86,7 @@ def taken(lake: LakeReader) -> Progress:
 
 
 def ends_at(commits: dict[str, int]) -> int:
-    """The commits of all tables as one number, which grows from run to run."""
+    """The commits of all tables as one number that grows from run to run."""
     return sum(commits.values())
 
 

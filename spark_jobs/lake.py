@@ -1,6 +1,5 @@
-"""Spark frames of lake tables. Spark gets the Parquet files of a pinned version by name, so it needs
-no Delta jar. Files are chosen by the bounds of time and commit that the lake recorded; then rows
-are filtered.
+"""Spark frames of lake tables. Spark gets the Parquet files of a pinned version by name, so needs
+no Delta jar. Files are chosen by recorded bounds of time and commit; then rows are filtered.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +22,9 @@ SMALL_BYTES = 32 * 1024 * 1024
 
 @dataclass(frozen=True)
 class PinnedLake:
-    """The lake at one version per table, so that all frames of a run agree. Frames of a raw table
-    include the rows that Spark itself read from archives. ``after``: last known commit by table.
-    ``file_versions``: versions whose files are read: files of an older version may be deleted.
+    """The lake at one version per table, so that all frames agree. Frames of a raw table include
+    rows that Spark read from archives. ``after``: last known commit by table. ``file_versions``:
+    versions whose files are read: older ones may be deleted.
     """
 
     session: SparkSession

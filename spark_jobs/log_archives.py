@@ -1,6 +1,6 @@
-"""Log files of any size → the lake table ``derived/log_records``, by Spark's Python workers. First
-one pass over the raw text stages the records to keep. Then the records get the version of their
-commit and are added to the Delta table under its lock.
+"""Log files of any size → the lake table ``derived/log_records``. One pass of Spark's Python
+workers over the raw text stages the records to keep. Then they get the version of their commit and
+are added to the Delta table under its lock.
 """
 
 import json
@@ -52,7 +52,7 @@ UNPACKED_RATIO = 12
 
 @dataclass(frozen=True)
 class LogArchives:
-    """Loads archives of one cluster into a lake. Spark's executors must reach all paths."""
+    """Loads one cluster's archives. Spark's executors must reach all paths."""
 
     session: SparkSession
     lake: LakeReader
@@ -186,7 +186,7 @@ def _with_ordinals(records: DataFrame, repeated: Sequence[str]) -> DataFrame:
 
 
 def batches(files: Sequence[LogFile], batch_bytes: int) -> Iterator[list[LogFile]]:
-    """Files in groups of about ``batch_bytes`` unpacked, at least one in each."""
+    """Files in groups of about ``batch_bytes`` unpacked, at least one."""
     batch: list[LogFile] = []
     total = 0
     for file in files:

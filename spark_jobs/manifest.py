@@ -1,5 +1,5 @@
 """The manifest of a run: its outputs, the commits that it read, and the state for the next run. It
-is written last: a run without a manifest is not valid.
+is written last: without it a run is not valid.
 """
 
 import json
@@ -60,7 +60,7 @@ class Manifest:
 
 
 def write(manifest: Manifest, run_dir: str) -> str:
-    """Writes it so that readers see all of it or nothing; returns its address."""
+    """Readers see all of it or nothing; returns its address."""
     target = f"{run_dir.rstrip('/')}/{NAME}"
     filesystem, path = fsspec.core.url_to_fs(target)
     filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
@@ -76,9 +76,7 @@ def write(manifest: Manifest, run_dir: str) -> str:
 
 
 def read(uri: str) -> Manifest:
-    """The manifest at this address. Raises BadManifest if it is missing, torn or of another
-    format.
-    """
+    """Raises BadManifest if it is missing, torn or of another format."""
     filesystem, path = fsspec.core.url_to_fs(uri)
     try:
         raw = json.loads(filesystem.cat_file(path))
@@ -95,9 +93,7 @@ def read(uri: str) -> Manifest:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error of reading means a missing, torn or damaged file, rather than an unreachable
-    one.
-    """
+    """Whether an error means a missing, torn or damaged file, not an unreachable one."""
     # Arrow reports some undecodable files as a plain OSError without errno.
     return isinstance(
         error, pa.ArrowException | FileNotFoundError | NotADirectoryError | IsADirectoryError

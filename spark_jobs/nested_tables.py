@@ -1,5 +1,5 @@
-"""The result of a cycle: one row for each job, with its rows of every serving table nested in it.
-Nested rows have no cluster and job, and their instants are epoch milliseconds.
+"""The result of a cycle: one row for each job, with its rows of every serving table nested in it,
+without cluster and job, and with instants in epoch ms.
 """
 
 from collections.abc import Sequence

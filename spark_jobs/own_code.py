@@ -1,4 +1,4 @@
-"""Weir's packages as a zip file for Spark's workers, and the digest of their content."""
+"""Weir's packages as a zip file for Spark's workers, and its digest."""
 
 import hashlib
 import zipfile

@@ -2,7 +2,7 @@
 and stores their rows in the lake.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -21,7 +21,7 @@ from ingest.metadata.reader import READER_VERSION
 from ingest.metadata.snapshots import READ, snapshots
 from ingest.records import Observed
 from spark_jobs.storage import parsing, reading
-from spark_jobs.storage.plain import Key, Row, by
+from spark_jobs.storage.plain import Key, Row, Rows, by
 from spark_jobs.storage.snapshots import FAILED, PARSED
 
 TABLE = REFERENCES.name
@@ -44,16 +44,14 @@ _HIT = pa.schema(
 
 @dataclass(frozen=True)
 class ParsedMetadata:
-    """``engine``: ``LocalEngine`` or ``SparkEngine``. ``fresh``: parse also the files whose rows are
-    in the lake.
-    """
+    """``engine``: ``LocalEngine`` or ``SparkEngine``. ``fresh``: ignore rows in the lake."""
 
     engine: Any
     lake: LakeReader
     fresh: bool = False
 
     def read(self, files: pa.Table) -> Any:
-        """``PARSED`` rows of the files, and of the successors of files that vanished meanwhile."""
+        """``PARSED`` rows of the files, and of successors of those that vanished."""
         parts, unread = [], files
         for _ in range(ROUNDS + 1):
             rows, parsed = self._read(unread)
@@ -91,7 +89,7 @@ class ParsedMetadata:
         return [*tables, parsed], dataset
 
     def _keep(self, rows: ds.Dataset) -> None:
-        """Store the rows as a stream: the rows of one audit may exceed memory."""
+        """Store as a stream: the rows may exceed memory."""
         if not rows.count_rows(filter=ds.field("failure").is_null()):
             return
         self._keep_snapshots(rows)
@@ -115,9 +113,9 @@ class ParsedMetadata:
         append(self.lake, [Observed("", datetime.now(UTC), SOURCE, tuple(records))])
 
 
-def _hits(files: Iterable[Row], commits: Iterable[Row]) -> Iterator[Row]:
+def _hits(files: Rows, commits: Rows) -> Iterator[Row]:
     """``_HIT`` for each file in the lake. If several audits stored a file, the last complete commit
-    counts. ``commits``: number of rows, and ``handles`` in the file, by file and commit.
+    counts. ``commits``: number of rows, and ``handles``, by file and commit.
     """
     complete = by(
         (row for row in commits if row["handles"] is not None and row["rows"] > row["handles"]),
@@ -144,7 +142,7 @@ def _failures(parsed: ds.Dataset | None) -> pa.Table:
 
 
 def find_replacements(engine: Any, failed: pa.Table, files: pa.Table) -> pa.Table:
-    """The successors of vanished files. Each job's directory is listed once."""
+    """Successors of vanished files. Each job's directory is listed once."""
     vanished = reading.first_vanished(failed.to_pylist(), files)
     if not vanished.num_rows:
         return vanished

@@ -20,9 +20,7 @@ def absolute_root(root: str) -> str:
 
 
 def hadoop_path(uri: str) -> str:
-    """The URI in Hadoop's spelling: s3a for object storage; local paths absolute and not
-    percent-encoded.
-    """
+    """In Hadoop's spelling: s3a for object storage; local paths absolute and unencoded."""
     uri = _S3.sub("s3a://", uri)
     if uri.startswith("file://"):
         uri = unquote(uri.removeprefix("file://"))
@@ -32,5 +30,5 @@ def hadoop_path(uri: str) -> str:
 
 
 def without_globs(path: str) -> str:
-    """The path with the characters escaped that Spark would take for a pattern."""
+    """The path with the characters escaped that Spark takes for a pattern."""
     return _GLOB.sub(r"\\\1", path)

@@ -1,5 +1,5 @@
-"""Checks the state that the previous run left: before the next run reads it, and after a failure. If
-the state is lost, the caller starts the job without it.
+"""Checks the state that the previous run left: before the next run reads it, and after a failure.
+Without it, the caller starts the job anew.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,8 +19,8 @@ class PreviousLost(Exception):
 
 
 def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
-    """The manifest at ``uri`` of a run whose state is complete. ``ended_at``: the commits at which
-    the run must have ended. Raises :class:`PreviousLost`, or the error of an unreachable storage.
+    """The manifest at ``uri`` of a run whose state is complete, which must have ended at the
+    commits ``ended_at``. Raises ``PreviousLost``, or the storage's error.
     """
     try:
         manifest = manifests.read(uri)
@@ -37,9 +37,7 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
 
 
 def check(run: Manifest, *, every_byte: bool = False) -> None:
-    """Raises :class:`PreviousLost` if a file of the run's state is missing or torn; with
-    ``every_byte``, also if a page is damaged.
-    """
+    """Raises ``PreviousLost`` if a state file is missing or torn, or (``every_byte``) damaged."""
     filesystem, root = fsspec.core.url_to_fs(run.run_dir)
     for file in (file for files in run.state.values() for file in files):
         try:
@@ -58,7 +56,7 @@ def check(run: Manifest, *, every_byte: bool = False) -> None:
 
 @contextmanager
 def lost_if_damaged(run: Manifest | None) -> Iterator[None]:
-    """If the block fails and the run's state is damaged, raises :class:`PreviousLost` instead."""
+    """Raises ``PreviousLost`` if the block fails and the state is damaged."""
     try:
         yield
     except Exception as error:

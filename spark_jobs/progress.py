@@ -1,4 +1,4 @@
-"""Progress lines of a job: on standard output, or to a caller in the same process."""
+"""Progress lines of a job: on standard output, or to a caller."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ def say(line: str) -> None:
 
 
 def say_rows(name: str, rows: int, since: float) -> None:
-    """``since``: the start of the step by :func:`time.monotonic`."""
+    """``since``: the start of the step by ``time.monotonic``."""
     say(f"{name}: {rows} rows, {time.monotonic() - since:.1f} s")
 
 

@@ -1,4 +1,4 @@
-"""The directory of one attempt of a Spark job, and the state in the directory of the previous run."""
+"""The directory of one attempt of a Spark job, and the previous run's state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
 @dataclass(frozen=True)
 class RunDir(RunFiles):
     def write_table(self, name: str, frame: DataFrame, unrepeated: Sequence[str] = ()) -> int:
-        """Returns the number of rows. Values of ``unrepeated`` columns are mostly unique."""
+        """Returns the number of rows. ``unrepeated`` values are mostly unique."""
         self.outputs[name] = self._write(frame, f"tables/{name}", unrepeated)
         return self.outputs[name].rows
 
@@ -69,8 +69,8 @@ class PreviousState:
     previous: Manifest | None
 
     def frame(self, name: str, empty: DataFrame) -> DataFrame:
-        """The state ``name`` in the columns of ``empty``; ``empty`` if there is no such state.
-        Columns that another version of Weir did not write are null.
+        """The state ``name``, or ``empty`` if there is none, in the columns of ``empty``. Columns
+        that another version of Weir did not write are null.
         """
         files = self.previous.state.get(name, ()) if self.previous else ()
         if not files or self.previous is None:

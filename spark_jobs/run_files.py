@@ -42,8 +42,8 @@ class RunFiles:
         return output.rows
 
     def take_jobs(self, output: Output) -> int:
-        """Add files of jobs with nested rows (:mod:`spark_jobs.nested_tables`); they hold tables
-        and job states. May be called for parts of the jobs. Returns the number of jobs.
+        """Add files of some jobs with nested rows (``spark_jobs.nested_tables``): tables and job
+        states. Returns the number of jobs.
         """
         for file in output.files:
             for batch in self.read([file], [ROWS]):
@@ -68,7 +68,7 @@ class RunFiles:
                 yield from ParquetStream(handle).iter_batches(columns=list(columns))
 
     def copy_state(self, previous: Manifest) -> None:
-        """Copy the state of another run, whose directory may be deleted later."""
+        """Copy another run's state; its directory may be deleted later."""
         for name in previous.state:
             self.copy_snapshot(previous, name)
 

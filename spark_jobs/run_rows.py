@@ -1,4 +1,4 @@
-"""Reads the rows of a complete run, nested or in files of their own, without Spark."""
+"""Reads the rows of a complete run, nested or not, without Spark."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,8 +16,8 @@ _NESTED = {table.name: table for table in (*NESTED, RETRACTED)}
 def rows_of(
     manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of a table in bounded batches; none if the run has no such table. Raises
-    :class:`BadManifest` if files and manifest differ, or a file is missing or damaged.
+    """Rows of a table in bounded batches; none if the run has no such table. Raises ``BadManifest``
+    if files are damaged or differ from the manifest.
     """
     return _rows(manifest, table, manifest.tables.get(table), columns, rows_at_once)
 

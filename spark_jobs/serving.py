@@ -1,8 +1,7 @@
-"""Serving tables: what Spark passes to the web application. Spark jobs write them as Parquet. The
-web's loader upserts their rows by ``key`` into the model of the same name; an older row (``as_of``)
-never replaces a newer one. A ``json`` column holds a JSON document, a ``message`` column one
-message (:mod:`ingest.messages`), a ``messages`` column a document with messages in it. Columns that
-rules also read are declared in :mod:`spark_jobs.diagnosis.samples`.
+"""Serving tables: what Spark passes to the web application, as Parquet. The web's loader upserts
+rows by ``key`` into the model of the same name; an older row (``as_of``) never replaces a newer
+one. ``json``: a JSON document; ``message``: one message (``ingest.messages``); ``messages``: a
+document with messages. Columns that rules read are in ``spark_jobs.diagnosis.samples``.
 """
 
 import re
@@ -72,8 +71,8 @@ class ServingTable:
 
 
 def columns(table: str) -> tuple[Column, ...]:
-    """Columns from text with one column a line: ``name kind: meaning``, with ``kind!`` if the column
-    is required. An indented line continues the meaning of the line before.
+    """Columns from text with one column a line: ``name kind: meaning``; ``kind!`` is required. An
+    indented line continues the meaning before it.
     """
     kinds: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
     declared = []
@@ -85,7 +84,7 @@ def columns(table: str) -> tuple[Column, ...]:
 
 
 def columns_of(sample: type) -> tuple[Column, ...]:
-    """The columns that a sample's fields declare. The column of an instant has no suffix ``_ms``."""
+    """The columns that a sample's fields declare, without the suffix ``_ms``."""
     required = {field.name for field in fields(sample) if field.default is MISSING}
     hints = get_type_hints(sample, include_extras=True)
     return tuple(_column(name, hint, name in required) for name, hint in hints.items())
@@ -110,7 +109,7 @@ _KEY_KINDS: dict[str, Kind] = {
 
 
 def keyed_table(name: str, row: str, key: str, *declared: Column, final: str = "") -> ServingTable:
-    """``key``: the names of key columns. Those not in ``declared`` are added as first columns."""
+    """``key``: names; those not in ``declared`` become the first columns."""
     key_names, declared_names = tuple(key.split()), {column.name for column in declared}
     key_columns = (
         Column(key_name, _KEY_KINDS.get(key_name, "text"), required=True)

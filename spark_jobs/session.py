@@ -1,7 +1,6 @@
 """The Spark session of a job: ``SPARK_REMOTE`` (``sc://host:port``) opens a Connect session, else
-``SPARK_MASTER`` a classic one, else ``local[*]``. A killed client leaves its work running on a
-Connect server, so each attempt has a session named after its tag, which the next attempt
-interrupts.
+``SPARK_MASTER`` a classic one, else ``local[*]``. A killed client's work goes on at a Connect
+server: the next attempt finds the session by its tag and interrupts it.
 """
 
 import os
@@ -84,9 +83,9 @@ _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 def open_session(
     app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session for one attempt of a job. Operations that an earlier process of this attempt left on
-    the server are interrupted first. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``, and for
-    classic sessions ``WEIR_SPARK_DRIVER_MEMORY`` (default 2g) and ``WEIR_SPARK_DRIVER_HOST``.
+    """A session for one attempt of a job, after an earlier process of this attempt was interrupted.
+    Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``; for classic sessions
+    ``WEIR_SPARK_DRIVER_MEMORY`` (default 2g) and ``WEIR_SPARK_DRIVER_HOST``.
     """
     all_options = {**SESSION_OPTIONS, **(options or {})}
     remote = os.environ.get("SPARK_REMOTE", "")
@@ -111,9 +110,7 @@ def operation_tag(attempt: str) -> str:
 
 
 def interrupt_attempt(attempt: str) -> bool:
-    """Stop operations of an attempt on the Connect server; returns whether its session was found. A
-    classic driver ends with its process.
-    """
+    """Stop an attempt on the Connect server; returns whether its session was found."""
     remote = os.environ.get("SPARK_REMOTE", "")
     if not remote:
         return False
@@ -128,9 +125,7 @@ def interrupt_attempt(attempt: str) -> bool:
 
 @contextmanager
 def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
-    """A session that is stopped after the block. If the block raises, its operations are
-    interrupted.
-    """
+    """A session that is stopped after the block, or interrupted if the block raises."""
     session = open_session(app_name, attempt)
     try:
         yield session
@@ -144,7 +139,7 @@ def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
 
 
 def _refuse_silence(remote: str) -> None:
-    """Spark's client would silently retry an unreachable server for many minutes."""
+    """Spark's client retries an unreachable server silently for minutes."""
     address = urlsplit(remote)
     try:
         socket.create_connection(
@@ -205,7 +200,7 @@ def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSes
 
 
 def _remember_classes(session: SparkSession) -> None:
-    """Without this, each use of a function makes the JVM search all jars for its class."""
+    """Otherwise each function call makes the JVM search all jars for its class."""
     jvm: Any = session._jvm
     for name in LOOKED_UP_OFTEN:
         setattr(jvm, name, getattr(jvm, name))

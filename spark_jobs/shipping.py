@@ -13,7 +13,7 @@ from spark_jobs.own_code import ON_WORKERS, archive, digest
 
 
 def ship_code(session: SparkSession) -> None:
-    """Sends nothing if workers are local, or if the server says that its workers have the code."""
+    """Sends nothing if workers are local, or the server says that they have the code."""
     remote = os.environ.get("SPARK_REMOTE")
     if not remote and (os.environ.get("SPARK_MASTER") or "local").startswith("local"):
         return

@@ -1,4 +1,4 @@
-"""Cuts the oldest slice from a backlog of new rows in the lake, in the order of commits."""
+"""Cuts the oldest slice from a backlog of the lake, in order of commits."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,9 +15,7 @@ from spark_jobs.paths import absolute_root
 def oldest(
     lake: LakeReader, from_seq: Mapping[str, int], to_seq: Mapping[str, int], most_rows: int
 ) -> dict[str, int]:
-    """Table → last commit of the oldest slice of at most ``most_rows``. The slice has at least one
-    commit, of any size.
-    """
+    """Table → last commit of at most ``most_rows`` oldest rows, or one commit of any size."""
     commits = []
     for table, last_seq in to_seq.items():
         first_seq = from_seq.get(table, 0) + 1
@@ -38,7 +36,7 @@ def oldest(
 
 
 def _rows_of_commits(lake: LakeReader, table: str, after: int, last: int) -> Counter[int]:
-    """Number of rows by commit; on remote storage, files of several commits are estimated."""
+    """Rows by commit; remote files with several commits are estimated."""
     counter: Counter[int] = Counter()
     for file in lake.files(table, after_seq=after, up_to_seq=last):
         if file.first_seq == file.last_seq and file.last_seq is not None:
@@ -66,7 +64,5 @@ def counts(rows: ds.Dataset, column: str, condition: pc.Expression) -> Counter[A
 
 
 def data_path(lake: LakeReader, table: str, file: DataFile) -> str:
-    """The path or URI of a data file. The Delta library percent-encodes the root in ``file.uri``;
-    below the root are only ``date=`` folders.
-    """
+    """Delta percent-encodes the root in ``file.uri``; below are only ``date=`` folders."""
     return f"{absolute_root(lake.root)}/{table}/date={file.uri.rsplit('/date=', 1)[1]}"

@@ -1,4 +1,4 @@
-"""Spans of time that contain the needed rows, so that a job reads only these parts of a table."""
+"""Spans of time with the needed rows, so that only these parts are read."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -20,9 +20,7 @@ MOST_FILE_SPAN = timedelta(minutes=10)
 
 
 class JobLookup(NamedTuple):
-    """A :class:`spark_jobs.fold.checkpoints.Lookup` with its job. It needs no checkpoints if
-    ``to_ms`` is earlier than ``from_ms``.
-    """
+    """A ``Lookup`` with its job, of no checkpoints if ``to_ms`` is before ``from_ms``."""
 
     cluster: str
     job_id: str
@@ -43,7 +41,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def instant(epoch_s: float) -> datetime:
-    """The instant, limited to the years 1970 to 2200."""
+    """Limited to the years 1970 to 2200."""
     return datetime.fromtimestamp(min(max(epoch_s, 0), LAST_EPOCH_MS // 1000), UTC)
 
 

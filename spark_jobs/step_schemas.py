@@ -96,12 +96,12 @@ METADATA_NEEDS = pa.schema(
     ]
 )
 """What a job needs from ``_metadata`` files. ``wanted_keys``: keys of snapshots whose full size or
-type it needs (:mod:`spark_jobs.fold.wanted_snapshots`).
+type it needs (``spark_jobs.fold.wanted_snapshots``).
 """
 LOOKUP = schema(
     from_ms="int", to_ms="int", keys=pa.list_(pa.string()), minutes=pa.list_(pa.int64())
 )
-""":class:`spark_jobs.fold.checkpoints.Lookup` as a row."""
+"""``spark_jobs.fold.checkpoints.Lookup`` as a row."""
 LOOKED_UP = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
 """The spans that were looked up for a job."""
 STATE = pa.schema([*JOB_KEY, ("state", pa.binary())])

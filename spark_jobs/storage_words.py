@@ -1,6 +1,4 @@
-"""The codes of the storage audit and their sentences: Spark writes codes, pages and commands print
-sentences.
-"""
+"""Codes of the storage audit, which Spark writes, and their sentences, which people read."""
 
 from typing import NamedTuple
 

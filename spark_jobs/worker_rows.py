@@ -1,5 +1,5 @@
-"""Rows that Spark's Python workers make from Arrow batches. The rows are returned to Spark, or
-written by the workers themselves, which is several times faster.
+"""Rows that Spark's Python workers make from Arrow batches: returned to Spark, or written by the
+workers, which is several times faster.
 """
 
 import uuid
@@ -27,7 +27,7 @@ Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class WorkerRows:
-    """``make``: batches of ``source_rows`` → batches of ``schema``. It is called once in each task."""
+    """``make``: batches of ``source_rows`` → batches of ``schema``, called once in each task."""
 
     source_rows: DataFrame
     make: Make
@@ -37,8 +37,8 @@ class WorkerRows:
         return self.source_rows.mapInArrow(self.make, spark_schema(self.schema))
 
     def write(self, folder: str, unrepeated: Sequence[str] = ()) -> Output:
-        """Write a file for each task with rows; returns names relative to the folder. The folder is
-        absolute, or has a scheme for which workers have credentials. Failed tasks may leave more
+        """Write a file for each task with rows; returns names relative to the folder, which is
+        absolute or of a scheme for which workers have credentials. Failed tasks may leave more
         files. ``unrepeated``: columns of unique values, for which Parquet needs no dictionary.
         """
         filesystem, path = fsspec.core.url_to_fs(folder)
@@ -66,7 +66,7 @@ def write_batches(
     schema: pa.Schema,
     options: dict[str, Any],
 ) -> Iterator[pa.RecordBatch]:
-    """Writes the file of one task, if it has rows, and returns its ``_FILE`` row."""
+    """Writes the file of one task, if it has rows; returns its ``_FILE`` row."""
     name = f"part-{uuid.uuid4().hex}.parquet"
     filesystem, path = fsspec.core.url_to_fs(f"{folder}/{name}")
     groups = _row_groups(make(batches), schema)

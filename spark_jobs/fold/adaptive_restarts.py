@@ -1,5 +1,5 @@
 """Rewrites restarts under the adaptive scheduler as other schedulers log them. It makes a new
-execution graph: the log says CANCELLING, CANCELED, then CREATED to RUNNING.
+graph: the log says CANCELLING, CANCELED, then CREATED to RUNNING.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""Annotations: what happened to a job, for its charts. Close mentions of one kind and subject in
-REST and log are one annotation, dated by REST if REST has a mention.
+"""What happened to a job, for its charts. Close mentions of one kind and subject in REST and log
+are one annotation, dated by REST if it has one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ from ingest.messages import message
 from spark_jobs.fold.log_mentions import log_mentions
 from spark_jobs.fold.mentions import Mention
 from spark_jobs.fold.rest_mentions import failed_restarts, recreated_restarts, rest_mentions
-from spark_jobs.fold.rows import Row, floor_ms
+from spark_jobs.fold.rows import Row, Rows, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
 MOST_GAP_MS = {"deploy": 10_000}
@@ -19,16 +19,14 @@ OTHER_GAP_MS = 1_000
 
 def annotations(
     jobs: Sequence[Row],
-    facts: Iterable[Row],
+    facts: Rows,
     events: Sequence[Row],
     outages: Sequence[Row] = (),
     lost: Iterable[Mention] = (),
     types: Types = NO_TYPES,
-    failures: Iterable[Row] = (),
+    failures: Rows = (),
 ) -> list[dict[str, Any]]:
-    """The ``job_annotation`` rows of a job. ``jobs`` (answers of REST) and ``events`` have no
-    duplicates; ``jobs`` are in order of time.
-    """
+    """``job_annotation`` rows. ``jobs`` (REST, in order of time) and ``events`` have no duplicates."""
     logged = log_mentions(events, outages, types)
     recreated = list(recreated_restarts(jobs))
     restarted = [mention.at_ms for mention in logged if mention.kind == "restart"]
@@ -44,8 +42,8 @@ def annotations(
     ]
 
 
-def _is_logged(restart: Mention, logged: Iterable[Mention], events: Iterable[Row]) -> bool:
-    """Whether the log has a restart before this one, and no RUNNING between them."""
+def _is_logged(restart: Mention, logged: Iterable[Mention], events: Rows) -> bool:
+    """Whether the log has a restart before this one, without RUNNING in between."""
     begun = max(
         (
             mention.at_ms

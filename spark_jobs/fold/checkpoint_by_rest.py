@@ -1,9 +1,8 @@
-from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
 from ingest.records import Checkpoint
-from spark_jobs.fold.rows import Row, largest, newest_known, rank
+from spark_jobs.fold.rows import Row, Rows, largest, newest_known, rank
 
 FINAL_STATUS = ("COMPLETED", "FAILED")
 
@@ -21,10 +20,8 @@ FIGURES = (
 NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
-def reported(rows: Iterable[Row]) -> dict[str, Any]:
-    """The latest known value of each column; a final answer counts as later than any in-progress
-    one.
-    """
+def reported(rows: Rows) -> dict[str, Any]:
+    """The latest known value of each column; a final answer counts as the latest."""
     answers = list(rows)
     if not answers:
         return NOTHING
@@ -32,7 +29,7 @@ def reported(rows: Iterable[Row]) -> dict[str, Any]:
     return newest | {"as_of": largest(*(row["observed_at"] for row in answers))}
 
 
-def last_figures(rows: Iterable[Row]) -> dict[str, Any]:
+def last_figures(rows: Rows) -> dict[str, Any]:
     return newest_known([row for row in rows if is_final(row["status"])], FIGURES, order)
 
 

@@ -1,6 +1,6 @@
 """Checkpoint facts: one for each checkpoint in REST or a log, from the data of both."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from spark_jobs.fold.endings import endings
 from spark_jobs.fold.failures import failures
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
-from spark_jobs.fold.rows import Row, first_known, grouped, largest, rank
+from spark_jobs.fold.rows import Row, Rows, first_known, grouped, largest, rank
 from spark_jobs.fold.sizes import Writing, sizes
 from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.serving import CHECKPOINT_FACT, PHASES
@@ -28,8 +28,8 @@ _AS_REPORTED = tuple(name for name in CHECKPOINT_FACT.column_names if name in NO
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """Data of a job that its checkpoints need. ``names``: by vertex id. ``sources``: ids of vertices
-    without input.
+    """What checkpoints need of their job. ``names``: by vertex. ``sources``: vertices without
+    input.
     """
 
     names: dict[str, str | None]
@@ -43,8 +43,8 @@ class JobSurroundings:
         cls,
         jobs: Sequence[Row],
         events: Sequence[Row],
-        placements: Iterable[Row],
-        exceptions: Iterable[Row] = (),
+        placements: Rows,
+        exceptions: Rows = (),
     ) -> "JobSurroundings":
         planned = [job for job in jobs if job["vertices"]]
         return cls(
@@ -94,7 +94,7 @@ def checkpoint_facts(
     job: JobSurroundings,
     full_sizes: FullSizes,
 ) -> dict[CheckpointKey, dict[str, Any]]:
-    """``anchored``: log lines by checkpoint (:func:`spark_jobs.fold.triggers.anchored`)."""
+    """``anchored``: log lines by checkpoint (``spark_jobs.fold.triggers.anchored``)."""
     by_rest = grouped(rows.checkpoints, "checkpoint_id", "trigger_time")
     by_vertex = grouped(rows.vertex_checkpoints, "checkpoint_id", "trigger_time")
     return {

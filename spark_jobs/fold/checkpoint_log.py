@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ingest.flink_logs.reasons import reason_of
-from spark_jobs.fold.rows import LINE, Row, iso, largest, newest_by, ordered, rank
+from spark_jobs.fold.rows import LINE, Row, Rows, iso, largest, newest_by, ordered, rank
 from spark_jobs.fold.triggers import TRIGGERED
 
 COMPLETED = "checkpoint_completed"
@@ -59,7 +59,7 @@ class CheckpointLog:
 NOTHING_LOGGED = CheckpointLog()
 
 
-def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
+def checkpoint_log(lines: Rows) -> CheckpointLog:
     distinct = newest_by(lines, LINE, ("observed_at",))
     events = ordered(distinct, "ts", "process", "record_hash", "ordinal")
     if not events:
@@ -155,7 +155,7 @@ def _report(events: Sequence[Row]) -> Report:
     )
 
 
-def _first(events: Iterable[Row], name: str) -> Any:
+def _first(events: Rows, name: str) -> Any:
     return next((event[name] for event in events if event[name] is not None), None)
 
 

@@ -3,7 +3,7 @@ which add up to its duration. Also subtasks that did not acknowledge.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
@@ -11,7 +11,7 @@ from typing import Any
 
 from spark_jobs.fold.checkpoint_by_rest import is_final
 from spark_jobs.fold.checkpoint_log import Names
-from spark_jobs.fold.rows import Row, grouped, largest, newest_known, rank
+from spark_jobs.fold.rows import Row, Rows, grouped, largest, newest_known, rank
 from spark_jobs.serving import PHASES
 
 INDEXES_KEPT = 50
@@ -35,7 +35,7 @@ class HostHistory:
     by_vertex: dict[str, list[tuple[int, Hosts]]]
 
     @classmethod
-    def of(cls, placements: Iterable[Row]) -> "HostHistory":
+    def of(cls, placements: Rows) -> "HostHistory":
         with_hosts = grouped((row for row in placements if row["host"] is not None), "vertex_id")
         by_vertex: dict[str, list[tuple[int, Hosts]]] = {}
         for vertex_id, rows in with_hosts.items():
@@ -44,7 +44,7 @@ class HostHistory:
         return cls(by_vertex)
 
     def at(self, vertex_id: str, at_ms: int) -> Hosts:
-        """The last known hosts at that time, else the first known after it."""
+        """The last known hosts at that time, else the first later ones."""
         dated = self.by_vertex.get(vertex_id, [])
         index = bisect_right(dated, at_ms, key=itemgetter(0)) - 1
         return dated[max(index, 0)][1] if dated else ()
@@ -100,9 +100,9 @@ class Durations:
 
 @dataclass(frozen=True)
 class Missing:
-    """Subtasks of a vertex that did not acknowledge: their ``count``, the first ``indexes`` and their
-    ``hosts``. ``late``: how many reported after the checkpoint had ended; the slowest of these spent
-    most of its time in ``late_phase``.
+    """Subtasks of a vertex that did not acknowledge: ``count``, the first ``indexes``, ``hosts``.
+    ``late``: how many reported after the checkpoint's end; the slowest of these spent most of its
+    time in ``late_phase``.
     """
 
     vertex_id: str
@@ -115,8 +115,8 @@ class Missing:
 
 @dataclass(frozen=True)
 class CheckpointPhases:
-    """``missing``: None if no vertex was reported. ``latest_source``: the source subtask that started
-    last; sources start at the trigger, not at a barrier.
+    """``missing``: None if no vertex was reported. ``latest_source``: the source subtask that
+    started last; sources start at the trigger.
     """
 
     phase_ms: dict[str, int | None] = field(default_factory=dict)
@@ -136,15 +136,13 @@ class CheckpointPhases:
 
 
 def checkpoint_phases(
-    rows: Iterable[Row],
+    rows: Rows,
     trigger_time: int,
     hosts: HostHistory,
     is_settled: bool,
     sources: Collection[str] = (),
 ) -> CheckpointPhases:
-    """``is_settled``: the checkpoint has ended. Then only answers after its end tell durations and
-    missing subtasks.
-    """
+    """``is_settled``: ended; only answers after that tell durations and missing subtasks."""
     durations: list[Durations] = []
     missing, unaligned, as_of, is_partial = [], [], None, False
     for vertex_id, answers in grouped(rows, "vertex_id").items():
@@ -187,7 +185,7 @@ def is_last(row: Row) -> bool:
     )
 
 
-def _has_durations(rows: Iterable[Row]) -> bool:
+def _has_durations(rows: Rows) -> bool:
     return any(row["subtask_end_to_end_ms"] for row in rows)
 
 
@@ -237,8 +235,8 @@ def not_acknowledged(
         ]
     if phases.missing is None and None not in (subtasks, acknowledged):
         count = (subtasks or 0) - (acknowledged or 0)
-        unknown = {"vertex_id": None, "vertex_name": None, "subtasks": []}
-        return [unknown | {"count": count, "hosts": []}] if count > 0 else None
+        row = {"vertex_id": None, "vertex_name": None, "subtasks": [], "count": count, "hosts": []}
+        return [row] if count > 0 else None
     return None
 
 
@@ -269,8 +267,8 @@ def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
 
 
 def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, str | None]:
-    """How many aborted subtasks reported later, and the longest phase of the slowest of them. If the
-    asynchronous phase was cut off, Flink reports no duration for it: it is the rest of end-to-end.
+    """How many aborted subtasks reported later, and the longest phase of the slowest. If the
+    asynchronous phase was cut off, Flink reports no duration: it is the rest of end-to-end.
     """
     columns = [reported[name] or () for name in _TIMES]
     rows: list[list[Any]] = [
@@ -288,9 +286,7 @@ def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, s
 
 
 def _aborted(reported: Mapping[str, Any]) -> frozenset[int]:
-    """Subtasks that reported to an aborted checkpoint: Flink calls them completed, but does not
-    count an acknowledgement.
-    """
+    """Subtasks that reported to an aborted checkpoint: Flink acknowledges none of them."""
     return frozenset(
         index for index, is_aborted in enumerate(reported["subtask_aborted"] or ()) if is_aborted
     )

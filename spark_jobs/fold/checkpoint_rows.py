@@ -1,4 +1,4 @@
-"""Rows of checkpoints. Those of the newest checkpoints are remembered, as more rows may arrive."""
+"""Rows of the newest checkpoints are remembered, as more rows may arrive."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from spark_jobs.fold import checkpoint_by_rest, checkpoint_phases
-from spark_jobs.fold.rows import LINE, Row, first_known, grouped, newest_by, rank
+from spark_jobs.fold.rows import LINE, Row, Rows, first_known, grouped, newest_by, rank
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
@@ -53,8 +53,8 @@ class CheckpointRows:
     def answered(self) -> set[CheckpointKey]:
         return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
 
-    def placed(self, executions: Iterable[Row]) -> "tuple[CheckpointRows, list[Row]]":
-        """The rows with the task and host of lines if now known, and the lines that changed."""
+    def placed(self, executions: Rows) -> "tuple[CheckpointRows, list[Row]]":
+        """The rows with tasks and hosts of lines if now known; the lines that changed."""
         by_id = {row["execution_id"]: row for row in executions}
         lines: list[Row] = []
         changed: list[Row] = []
@@ -72,7 +72,7 @@ class CheckpointRows:
     def essential(
         self, keys: Collection[CheckpointKey], key_of_line: Mapping[int, CheckpointKey]
     ) -> "CheckpointRows":
-        """The rows of ``keys`` that suffice for their facts. ``key_of_line``: by ``id()`` of a line."""
+        """The rows that suffice for the facts of ``keys``. ``key_of_line``: by ``id()``."""
         return CheckpointRows(
             [
                 row
@@ -89,7 +89,7 @@ class CheckpointRows:
         )
 
     @staticmethod
-    def _by_key(rows: Iterable[Row], keys: Collection[CheckpointKey]) -> Iterable[list[Row]]:
+    def _by_key(rows: Rows, keys: Collection[CheckpointKey]) -> Iterable[list[Row]]:
         return grouped(
             (row for row in rows if key_of(row) in keys), "checkpoint_id", "trigger_time"
         ).values()
@@ -104,7 +104,7 @@ def to_hold(
     pending: Collection[CheckpointKey],
     values_of: Mapping[CheckpointKey, int],
 ) -> set[CheckpointKey]:
-    """The checkpoints whose rows are remembered. ``values_of``: number of values in their rows."""
+    """The checkpoints whose rows are remembered. ``values_of``: number of values."""
     newest_first = sorted(triggers, key=lambda key: (key[1], key[0]), reverse=True)
     newest_pending = [key for key in newest_first if key in pending][:PENDING_HELD]
     ended = [key for key in newest_first if key not in pending]

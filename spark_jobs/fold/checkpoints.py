@@ -1,5 +1,5 @@
-"""Recomputes the facts of checkpoints that new rows concern, from all rows of these checkpoints.
-Earlier rows that are not remembered are looked up in the lake.
+"""Recomputes the facts of checkpoints that new rows concern, from all their rows. Earlier rows that
+are not remembered are looked up in the lake.
 """
 
 from collections import Counter
@@ -44,8 +44,8 @@ _UNREAD = ("exception", "sources")
 
 class Lookup(NamedTuple):
     """Rows that a job needs from the lake: of checkpoints triggered from ``from_ms`` to ``to_ms``
-    (both included), of snapshots with ``keys`` (:mod:`spark_jobs.fold.wanted_snapshots`), and metric
-    samples of ``minutes`` (their starts in epoch ms).
+    (both included), of snapshots with ``keys`` (``wanted_snapshots``), and metric samples of
+    ``minutes`` (starts in epoch ms).
     """
 
     from_ms: int
@@ -59,9 +59,9 @@ NO_CHECKPOINTS = (0, -1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``retracted``: keys of earlier facts that got another key. ``known``: all facts in memory;
-    ``older``: a summary of the others. ``rows``: rows of the recomputed facts. ``remembered``:
-    fields of the next state.
+    """``rows``: of the recomputed facts. ``retracted``: keys of facts that got another key.
+    ``known``: all facts in memory; ``older``: a summary of the others. ``remembered``: fields of
+    the next state.
     """
 
     recomputed: dict[CheckpointKey, dict[str, Any]]
@@ -73,7 +73,7 @@ class Checkpoints:
 
 
 def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
-    """Returns a :class:`Lookup` if earlier rows are needed and ``update`` has none yet."""
+    """A ``Lookup`` if earlier rows are needed and ``update`` has none yet."""
     held, newly_placed = CheckpointRows(
         before.checkpoints, before.vertex_checkpoints, before.lines
     ).placed(update.executions)
@@ -152,7 +152,7 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
 def facts_remembered(
     checkpoints: Checkpoints, before: JobState, judged_start: int | None
 ) -> dict[str, Any]:
-    """Fields of the next state: the newest facts one by one, the others as a summary. Windows from
+    """Fields of the next state: the newest facts, and a summary of the others. Windows from
     ``judged_start`` on may be judged again.
     """
     newest_first = sorted(checkpoints.known.values(), key=trigger_order, reverse=True)
@@ -178,7 +178,7 @@ def facts_remembered(
 def history_lookup(
     known: Iterable[Row], before: JobState, starts_ms: Iterable[int]
 ) -> Lookup | None:
-    """A lookup if windows that begin at ``starts_ms`` have too few checkpoints before them."""
+    """A lookup if windows from ``starts_ms`` on have too few checkpoints before."""
     if before.facts_since is None:
         return None
     kept = [fact["trigger_time"] for fact in known if fact["trigger_time"] >= before.facts_since]
@@ -196,7 +196,7 @@ def _looked_back_ms(before: JobState) -> int:
 
 
 def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Pending checkpoints, if new rows may tell that the job dropped them."""
+    """Pending checkpoints that, by new rows, the job may have dropped."""
     ended = any(answer["state"] in OVER_STATES for answer in update.answers) or any(
         event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in update.events
     )
@@ -204,7 +204,7 @@ def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
 
 
 def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Dropped checkpoints, if new rows may tell why the job dropped them."""
+    """Dropped checkpoints that new rows may explain."""
     dropped = [
         fact
         for fact in before.facts
@@ -248,9 +248,7 @@ def _sized_by_now(
     full_sizes: FullSizes,
     known: Mapping[CheckpointKey, Any],
 ) -> tuple[set[CheckpointKey], list[int]]:
-    """Checkpoints whose full size new ``_metadata`` may tell, and when files of unknown ones were
-    written.
-    """
+    """Checkpoints that new ``_metadata`` may size, and times of files of unknown ones."""
     if not update.snapshots or not job.writing.may_lack_full_size:
         return set(), []
     lacking = (fact for fact in before.facts if fact["state_bytes"] is None)

@@ -9,8 +9,8 @@ from spark_jobs.fold.state import JobState
 
 
 def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
-    """``COMPARISON`` rows. A checkpoint is compared with the one completed before it or, if the job
-    was restored in between, with the restored snapshot.
+    """``COMPARISON`` rows. A checkpoint is compared with the one completed before it or, if there
+    was a restore in between, with the restored snapshot.
     """
     completed = [
         (fact["trigger_time"], fact["checkpoint_id"], directory)

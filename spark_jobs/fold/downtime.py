@@ -1,12 +1,12 @@
 """Outages: how long a job was down around its restarts, by the JobManager's log. An outage lasts
-from the first switch to RESTARTING until every failed or cancelled task runs again, over any number
-of restarts. Its parts: *cancel*, until the last task of the old attempt ended; *wait*, until the job
+from the first RESTARTING until every failed or cancelled task runs again, over any number of
+restarts. Its parts: *cancel*, until the last task of the old attempt ended; *wait*, until the job
 is RUNNING; *failed attempts*, until the next restart; *redeploy*, until the last task began to
-restore its state (before 1.14, until all run); *restore*, until all tasks run. Before the outage
-comes *detect*: from the first failed task to RESTARTING.
+restore its state (before 1.14, until all run); *restore*, until all run. Before it comes *detect*:
+from the first failed task to RESTARTING.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from ingest.job_states import TERMINAL_STATES
 from ingest.messages import join_messages, message
 from spark_jobs.fold.adaptive_restarts import RECREATED
 from spark_jobs.fold.retention import events_whole_from
-from spark_jobs.fold.rows import Row, grouped, iso, ordered
+from spark_jobs.fold.rows import Row, Rows, grouped, iso, ordered
 
 DETECTED_WITHIN_MS = 60_000
 """A task that failed longer before a restart belongs to an earlier one."""
@@ -26,7 +26,7 @@ _Task = tuple[Any, Any]
 @dataclass
 class _Outage:
     """``down``: tasks that do not run. For each restart the instants of RESTARTING (``restarts``),
-    of the last ended task (``cancelled``), and of RUNNING (``running``).
+    the last ended task (``cancelled``), and RUNNING.
     """
 
     failed_at: int | None
@@ -41,9 +41,9 @@ class _Outage:
         return len(self.running) < len(self.restarts)
 
 
-def outages(events: Iterable[Row], remembered: Sequence[Row], known: Sequence[Row]) -> list[Row]:
-    """Outages that ended, oldest first. ``remembered``: events of earlier runs. ``known``: earlier
-    results, kept if their lines are no longer remembered.
+def outages(events: Rows, remembered: Sequence[Row], known: Sequence[Row]) -> list[Row]:
+    """Outages that ended, oldest first. ``remembered``: earlier events. ``known``: earlier results,
+    kept if their lines are forgotten.
     """
     whole_from = events_whole_from(remembered)
     by_instant = {entry["at"]: entry for entry in known}
@@ -87,10 +87,8 @@ def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
     ), detail
 
 
-def _log_outages(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
-    """Outages in the log of one JobManager. TaskManagers also log changes of tasks, but by their own
-    clocks.
-    """
+def _log_outages(events: Rows, whole_from: int) -> Iterator[Row]:
+    """Outages in one JobManager's log. TaskManagers log tasks too, but by their own clocks."""
     failed: list[tuple[int, _Task]] = []
     outage: _Outage | None = None
     for event in ordered(events, "ts", "file", "offset", "record_hash", "ordinal"):

@@ -1,11 +1,11 @@
 """Endings: changes of a job's state that drop its pending checkpoints."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from ingest.messages import message
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, Rows
 
 COORDINATOR_STOPPED = "coordinator_stopped"
 STATE_CHANGED = ("job_state", "job_terminal")
@@ -20,8 +20,8 @@ DEFAULT_TIMEOUT_MS = 10 * 60 * 1000
 
 @dataclass(frozen=True, order=True)
 class Ending:
-    """``ending``: the job's new state, or ``STOPPED`` if only its checkpoint coordinator was
-    stopped. The instant of ``NOT_LISTED`` is when that was noticed.
+    """``ending``: the job's new state, or ``STOPPED`` if only its checkpoint coordinator stopped.
+    ``NOT_LISTED`` is dated when noticed.
     """
 
     ended_at: int
@@ -44,7 +44,7 @@ class Ending:
         return self.ending not in BY_FAILURE
 
 
-def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
+def endings(jobs: Rows, events: Rows) -> list[Ending]:
     logged = (
         Ending(event["ts"], (event["to_state"] or STOPPED).upper(), event["observed_at"])
         for event in events
@@ -92,9 +92,7 @@ def first_ending(
     logged_trigger: int | None,
     timeout_ms: int | None,
 ) -> Ending | None:
-    """The first ending after the trigger. If only REST reported the trigger, it must be within the
-    time-out.
-    """
+    """The first ending after the trigger; within the time-out if only REST has the trigger."""
     within_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms
     return next(
         (

@@ -1,8 +1,8 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from spark_jobs.fold.checkpoint_log import root_cause
-from spark_jobs.fold.rows import Row, first_known, rank
+from spark_jobs.fold.rows import Row, Rows, first_known, rank
 
 LOGGED_LATE_MS = 1_000
 """A job's change of state is logged up to this long after the failure that caused it."""
@@ -15,7 +15,7 @@ _FAILING = ("FAILING", "FAILED", "RESTARTING")
 
 @dataclass(frozen=True)
 class Failure:
-    """``text``: class and message of the innermost cause. ``of_task``: a task failed, not the job."""
+    """``text``: class and message of the innermost cause. ``of_task``: a task failed."""
 
     at: int
     by_log: bool
@@ -24,7 +24,7 @@ class Failure:
     trace: str | None
 
 
-def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
+def failures(events: Rows, exceptions: Rows) -> list[Failure]:
     return sorted(
         {*map(_logged, filter(is_failure, events)), *map(_reported, exceptions)},
         key=lambda failure: (

@@ -1,7 +1,7 @@
-"""Full sizes from ``_metadata``: before Flink 1.15 no other source has the full size of an
-incremental checkpoint. A file is matched by the directory that REST reported, else by the job's
-directory and the checkpoint id, unless the job has a fixed id. If an id was triggered several
-times, the file is of the last trigger before it was written.
+"""Full sizes from ``_metadata``: before Flink 1.15 nothing else has the full size of an incremental
+checkpoint. A file is matched by the directory that REST reported, else by the job's directory and
+the checkpoint id, unless the job has a fixed id. If an id was triggered several times, the file is
+of the last trigger before it was written.
 """
 
 import re
@@ -18,7 +18,7 @@ _FIXED_ID = re.compile(r"0{16}$")
 
 
 class FullSizes:
-    """``snapshots`` may include those of other jobs. ``triggers``: all known triggers of the job."""
+    """``snapshots`` may be of other jobs too. ``triggers``: all of the job."""
 
     def __init__(
         self, job_id: str, snapshots: Iterable[Row] = (), triggers: Iterable[CheckpointKey] = ()
@@ -32,7 +32,7 @@ class FullSizes:
             self._triggers.setdefault(number, set()).add(trigger)
 
     def of(self, key: CheckpointKey, path: str | None) -> int | None:
-        """In bytes; None if no file matches, or several different ones do."""
+        """Bytes; None if no file matches, or several different ones do."""
         directory = directory_of(path)
         rows = (
             self._by_number.get(key[0], ())

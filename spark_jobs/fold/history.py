@@ -1,10 +1,8 @@
-"""Samples of a job for its windows: rows of the fold → dataclasses of
-:mod:`spark_jobs.diagnosis.samples`, in order of time.
-"""
+"""Samples of a job: rows of the fold → ``spark_jobs.diagnosis.samples``, in order of time."""
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from itertools import groupby
@@ -15,7 +13,7 @@ from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, PAST_WINDOWS, Timed
-from spark_jobs.fold.rows import Row, iso, rank
+from spark_jobs.fold.rows import Row, Rows, iso, rank
 from spark_jobs.serving import CHECKPOINT_FACT, LOG_EVENT_FIELDS
 
 PAST_MS = 2 * 3600 * 1000
@@ -46,9 +44,7 @@ _COLUMN_OF: dict[tuple[type, str], str] = {
 
 @dataclass(frozen=True)
 class History:
-    """All samples of a job. ``states``: when the job entered which state. ``vertex_states``: the
-    newest in each ten minutes.
-    """
+    """``states``: when the job entered which. ``vertex_states``: the newest in each ten minutes."""
 
     checkpoints: Timed
     annotations: Timed
@@ -63,13 +59,13 @@ class History:
     vertex_states: Sequence[tuple[int, tuple[samples.VertexState, ...]]]
 
 
-def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
-    """Samples by the instant in column ``at``; rows without one are left out."""
+def timed(part: type[SampleT], rows: Rows, at: str) -> Timed:
+    """Samples by the instant in column ``at``, if known."""
     return in_order([(row[at], sample(part, row)) for row in rows if row[at] is not None])
 
 
 def in_order(dated: list[tuple[int, Any]]) -> Timed:
-    """Sorts by time, then by content, which is only compared if instants are equal."""
+    """By time, then by content."""
     dated.sort(key=itemgetter(0))
     ordered = [
         pair for _, tied in groupby(dated, key=itemgetter(0)) for pair in _by_content(list(tied))
@@ -120,7 +116,7 @@ def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]
 
 
 def log_event(event: Row) -> samples.LogEvent:
-    """An event has no later time than when it was read, since the declared time zone may be wrong."""
+    """Not later than when it was read: the declared time zone may be wrong."""
     change = " -> ".join(
         state for state in (event["from_state"], event["to_state"]) if state is not None
     )
@@ -139,7 +135,7 @@ def log_event(event: Row) -> samples.LogEvent:
     )
 
 
-def read_by_rules(events: Iterable[Row]) -> Timed:
+def read_by_rules(events: Rows) -> Timed:
     kinds, samples_of_events = events_read(), map(log_event, events)
     return in_order(
         [(event.at_ms, event) for event in samples_of_events if event.rule_kind in kinds]
@@ -197,7 +193,7 @@ def _document(value: Any) -> Any:
 STATES_KEPT = 200
 
 
-def entered_states(jobs: Iterable[Row], events: Iterable[Row]) -> list[tuple[int, str]]:
+def entered_states(jobs: Rows, events: Rows) -> list[tuple[int, str]]:
     reported = {
         (entry["since"], entry["state"]) for job in jobs for entry in job["state_since"] or ()
     }

@@ -1,18 +1,18 @@
-"""How many of a job's subtasks run on which host, and what happened there: rows of ``job_host`` and
-``host_event``. A new kind of event goes into ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``); in
-``webapp/hosts/``, its word into ``concentration.py``, its sentence into ``timeline.py`` and its
-count into ``lookup.py``.
+"""How many of a job's subtasks run on which host, and what happened there: ``job_host`` and
+``host_event``. A new kind of event: ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``); in
+``webapp/hosts/``, its word (``concentration.py``), sentence (``timeline.py``) and count
+(``lookup.py``).
 """
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
-from spark_jobs.fold.rows import Row, grouped
+from spark_jobs.fold.rows import Row, Rows, grouped
 
 NAME_CHARS = 300
 ONE_MOVE_MS = 10_000
@@ -21,9 +21,9 @@ FEW_HOSTS = 3
 """A checkpoint that expired on more hosts, and on more than half of them, is no event of a host."""
 
 
-def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[dict[str, Any]]:
-    """``placements``: hosts of each vertex, with the instant at which they were first seen. If the
-    job left a host or ended, the row has the last subtasks there.
+def job_hosts(placements: Rows, ended_ms: int | None = None) -> list[dict[str, Any]]:
+    """``placements``: hosts of each vertex and when they were first seen. If the job left a host or
+    ended, the row has the last subtasks there.
     """
     stays_by_host: dict[str, list[_Stay]] = {}
     newest = None
@@ -44,7 +44,7 @@ def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[di
     return [_row(host, stays, as_of) for host, stays in sorted(stays_by_host.items())]
 
 
-def digest(rows: Iterable[Row]) -> int:
+def digest(rows: Rows) -> int:
     return zlib.crc32(
         repr(
             [
@@ -59,9 +59,7 @@ def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
     return states[-1][0] if states and states[-1][1] in TERMINAL_STATES else None
 
 
-def host_events(
-    facts: Iterable[Row], exceptions: Iterable[Row], placements: Iterable[Row]
-) -> list[dict[str, Any]]:
+def host_events(facts: Rows, exceptions: Rows, placements: Rows) -> list[dict[str, Any]]:
     """``host_event`` rows, each once. Events without a host are left out."""
     events = [*_events_of_facts(list(facts), placements), *_failures(exceptions)]
     by_key = {
@@ -97,7 +95,7 @@ def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> dict[str, Any]
     }
 
 
-def _events_of_facts(facts: Sequence[Row], placements: Iterable[Row]) -> Iterator[dict[str, Any]]:
+def _events_of_facts(facts: Sequence[Row], placements: Rows) -> Iterator[dict[str, Any]]:
     for fact in facts:
         yield from _declines(fact)
     expired = [fact for fact in facts if fact["outcome"] == "expired" and fact["not_acknowledged"]]
@@ -147,7 +145,7 @@ def _expirations(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
         )
 
 
-def _failures(exceptions: Iterable[Row]) -> Iterator[dict[str, Any]]:
+def _failures(exceptions: Rows) -> Iterator[dict[str, Any]]:
     for exception in exceptions:
         if exception["is_root"] is not False:
             yield _event(

@@ -1,6 +1,6 @@
 """The fold of one job: new rows and remembered state → its facts, current row, findings and next
 state. Rows may come several times and in any order. If earlier rows are needed, the fold returns a
-``Lookup``, and the job is folded again with them. If you change the fields of the state, rename its
+``Lookup``, and the job is folded again with them. If you change the state's fields, rename its
 files (``JOB_STATE`` in ``run_files``).
 """
 
@@ -56,7 +56,7 @@ from spark_jobs.fold.windows import job_windows, judged_starts
 class JobResult:
     """Rows of serving tables; JSON columns are still plain values. ``judgement``: None if no window
     was judged. ``retracted``: former keys of facts. ``known``: all facts in memory. ``new_…``: rows
-    that differ from earlier results.
+    that changed.
     """
 
     facts: list[dict[str, Any]]
@@ -76,7 +76,7 @@ class JobResult:
 
 
 def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult | Lookup:
-    """Returns a :class:`Lookup` if it needs rows that are only in the lake."""
+    """A ``Lookup`` if it needs rows that are only in the lake."""
     events = retention.each_once([*before.events, *update.events])
     vertex_windows = windows_at_hand(update, before)
     state = replace(
@@ -272,7 +272,7 @@ def _windows_to_judge(
     current: Row,
     lost: Sequence[Row],
 ) -> tuple[list[int], int]:
-    """The starts of the windows to judge, and the end of judging. ``lost``: lost TaskManagers."""
+    """Starts of the windows to judge, and their end. ``lost``: lost TaskManagers."""
     earlier = {
         key: _as_pending(fact) for fact in before.facts if (key := key_of(fact)) in recomputed
     }

@@ -5,9 +5,7 @@ from spark_jobs.fold.rows import Row, rank
 
 
 def line_at(event: Row) -> int:
-    """The line's time, but no later than when it was read: with a wrong time zone, it would stay the
-    newest forever.
-    """
+    """At most when it was read: with a wrong time zone, it would stay the newest forever."""
     ts, observed_at = int(event["ts"]), int(event["observed_at"])
     return min(ts, observed_at)
 

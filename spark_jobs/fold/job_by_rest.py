@@ -33,8 +33,8 @@ _SINGLE_VALUES = ("name", "start_time", "restarts", "flink_version", "parallelis
 
 
 def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
-    """Each value is that of the newest answer that has it. Values that belong together (state and
-    end, a restore, the checkpoint settings, Flink's counters) are from one answer.
+    """Each value is of the newest answer that has it. Values that belong together (state and end, a
+    restore, the checkpoint settings, Flink's counters) are of one answer.
     """
     ended = [row["observed_at"] for row in jobs if row["state"] in TERMINAL_STATES]
     listed = [row for row in jobs if row["state"] != NOT_LISTED]
@@ -97,7 +97,7 @@ def _has(name: str) -> Callable[[Row], bool]:
 def _newest(
     jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]
 ) -> dict[str, Any]:
-    """``names`` of the newest row for which ``having`` is true; {} if there is none."""
+    """``names`` of the newest row that is ``having``, or {}."""
     kept = [row for row in jobs if having(row)]
     if not kept:
         return {}

@@ -1,11 +1,11 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.job_by_log import job_logged
 from spark_jobs.fold.job_by_rest import job_reported
 from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint, trigger_order
-from spark_jobs.fold.rows import Row, first_known, largest, least, newest_by, percentile
+from spark_jobs.fold.rows import Row, Rows, first_known, largest, least, newest_by, percentile
 from spark_jobs.fold.snapshots import Types, is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
 
@@ -21,7 +21,7 @@ _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "r
 def job_current(
     jobs: Sequence[Row],
     facts: Sequence[Row],
-    pressure: Iterable[Row],
+    pressure: Rows,
     events: Sequence[Row],
     older: OlderFacts,
     types: Types,
@@ -65,8 +65,8 @@ def job_current(
 
 
 def _state(rest: Row, logged: Row) -> str | None:
-    """The newer state of REST and log, in a tie that of REST. NOT_LISTED is only noticed after the
-    end of a job, so a log that has the end counts.
+    """The newer state of REST and log; in a tie, of REST. NOT_LISTED is noticed only after a job's
+    end, so a log that has the end counts.
     """
     is_end_logged = rest["state"] == NOT_LISTED and logged["state"] in TERMINAL_STATES
     rest_at = first_known(rest["end_time"] if is_end_logged else None, rest["state_at"])
@@ -85,7 +85,7 @@ def _restored_by_log(rest: Row, logged: Row) -> bool:
     )
 
 
-def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
+def _last_completed(facts: Rows) -> dict[str, Any]:
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     last = max(completed, key=trigger_order, default={})
     placed = max(
@@ -101,7 +101,7 @@ def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
     }
 
 
-def _recent(facts: Iterable[Row]) -> dict[str, Any]:
+def _recent(facts: Rows) -> dict[str, Any]:
     recent = sorted((fact for fact in facts if fact["final"]), key=trigger_order)[-RECENT:]
     counted = [fact for fact in recent if not fact["is_savepoint"]]
     completed = [fact for fact in counted if fact["outcome"] == "completed"]

@@ -6,11 +6,10 @@ from spark_jobs.fold.rows import Row
 
 @dataclass(frozen=True)
 class JobUpdate:
-    """New rows of a job since the last run. ``answers``: rows of the lake table ``jobs``.
-    ``executions``: attempts whose task and host are now known. ``snapshots``: with ``owner_id``, the
-    job of the file's directory. ``has_older_snapshots``: the lake may have earlier snapshots.
-    ``looked_up_span``: first and last trigger (epoch ms) of looked-up checkpoints; None if nothing
-    was looked up. ``earlier_…``: looked-up rows.
+    """New rows of a job. ``answers``: of the lake table ``jobs``. ``executions``: attempts whose
+    task and host are now known. ``snapshots``: with ``owner_id``, the job of the file's directory.
+    ``has_older_snapshots``: the lake may have earlier ones. ``looked_up_span``: first and last
+    trigger (epoch ms) of looked-up checkpoints, or None. ``earlier_…``: looked-up rows.
     """
 
     cluster: str

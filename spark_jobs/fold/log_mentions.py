@@ -73,7 +73,7 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mentio
 
 OPERATOR = "operator"
 """Kind of mentions whose subject is the operator's reason (``EventRecorder.Reason``, or one of
-:mod:`ingest.discovery`).
+``ingest.discovery``).
 """
 
 OPERATOR_WORDS = {

@@ -25,8 +25,8 @@ class Mention:
 
     @property
     def words(self) -> Any:
-        """A sort key: the mention with the best words has the smallest. Vague ones come last; after a
-        restart, only the log tells when all tasks ran again.
+        """A sort key: the best words have the smallest, vague ones come last. After a restart, only
+        the log tells when all tasks ran again.
         """
         is_vague = self.detail is None or (self.kind == "restore" and self.detail["path"] is None)
         return (
@@ -64,8 +64,8 @@ def at_least(began_at: int, running_at: int) -> dict[str, Any]:
 def restore_words(
     what: str | None, checkpoint_id: int | None, path: str | None, job_id: str, types: Types
 ) -> tuple[str, str, dict[str, Any]]:
-    """Subject, label and detail of a restore. ``what``: Flink calls the snapshot of another job a
-    "checkpoint" if the job claimed it, and a "savepoint" if not (NO_CLAIM or LEGACY).
+    """Subject, label and detail of a restore. Flink calls another job's snapshot a "checkpoint"
+    (``what``) if the job claimed it, else a "savepoint" (NO_CLAIM or LEGACY).
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path

@@ -19,9 +19,7 @@ trigger_order = itemgetter("trigger_time", "checkpoint_id")
 
 @dataclass(frozen=True)
 class OlderFacts:
-    """``points``: sizes of completed checkpoints (``Point``). ``completed_as_of``: the newest
-    ``as_of`` of these.
-    """
+    """``points``: sizes of completed checkpoints; ``completed_as_of``: their newest ``as_of``."""
 
     first_trigger: int | None = None
     as_of: int | None = None

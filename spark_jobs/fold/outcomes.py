@@ -1,7 +1,6 @@
-"""How a checkpoint ended. Sources, the most certain first: a reported completion, log lines of
-expiry and decline, REST's failure, a general failure line of the log, the end of the job. A
-checkpoint failed if a task or its job failed; it was aborted by a cancel, a stop or the end of the
-job.
+"""How a checkpoint ended, by the most certain source: a reported completion, log lines of expiry
+and decline, REST's failure, a general failure line of the log, the job's end. It failed if a task
+or its job failed; it was aborted by a cancel, a stop or the job's end.
 """
 
 from collections.abc import Sequence
@@ -53,9 +52,7 @@ OUTCOME_OF_REASON: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """``reason`` "" is an unexplained failure. ``ending``: the end of the job, if no other source
-    has the checkpoint's end.
-    """
+    """``reason`` "": an unexplained failure. ``ending``: the job's, if it ended the checkpoint."""
 
     outcome: str
     reason: str | None

@@ -1,13 +1,13 @@
 """Records per second in a window, from two readings of Flink's counters. Flink's meters are means
-of the last minute, so they still show a burst that is over.
+of the last minute, so they show a past burst.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from spark_jobs.fold.rows import Row, grouped, newest_by, ordered
+from spark_jobs.fold.rows import Row, Rows, grouped, newest_by, ordered
 
 WANTED_SPAN_MS, LEAST_SPAN_MS = 50_000, 30_000
 """The JobManager collects counters every ten seconds, from one TaskManager after the other. Over
@@ -19,7 +19,7 @@ MOST_SPAN_MS = 180_000
 UNKNOWN: Mapping[str, Any] = {"counted_ms": None, "counted_in_per_s": (), "counted_out_per_s": ()}
 
 
-def answers(vertex_windows: Iterable[Row]) -> list[Row]:
+def answers(vertex_windows: Rows) -> list[Row]:
     """Counters that are remembered for later windows."""
     return [
         {name: row[name] for name in ("vertex_id", "window_start", "as_of")}
@@ -30,7 +30,7 @@ def answers(vertex_windows: Iterable[Row]) -> list[Row]:
 
 
 class Earlier:
-    def __init__(self, reported: Iterable[Row]) -> None:
+    def __init__(self, reported: Rows) -> None:
         once = newest_by(reported, ("vertex_id", "window_start"), ("as_of",))
         self._answers = {
             vertex_id: ordered(rows, "at", "window_start")
@@ -91,8 +91,8 @@ def _since(since: Row, newest: Row, row: Row) -> Mapping[str, Any]:
 def _per_second(
     newest: Row, since: Row, name: str, span_ms: int, meters: Sequence[float | None]
 ) -> tuple[float | None, ...]:
-    """Rates by subtask. None if the attempt changed, the counter fell, or it stood still while the
-    meter was positive: then it was not collected in between.
+    """Rates by subtask. None if the attempt changed, the counter fell, or it stood still (was not
+    collected) while the meter was positive.
     """
     subtasks = len(newest["attempt"])
     of_subtasks = zip(

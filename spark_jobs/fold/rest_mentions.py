@@ -1,12 +1,12 @@
 """Mentions of a job's submission, restarts, restores, rescaling and end in REST."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import inf
 
 from ingest.job_states import TERMINAL_STATES
 from spark_jobs.fold.mentions import Mention, at_least, by_rest, restore_words
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, Rows
 from spark_jobs.fold.snapshots import Types
 
 COUNTER_LAG_MS = 60_000
@@ -20,7 +20,7 @@ LIVE_STATES = frozenset({"RUNNING", "RESTARTING", "CREATED", "INITIALIZING"})
 def rest_mentions(
     jobs: Sequence[Row], types: Types, logged_restarts: Sequence[int]
 ) -> list[Mention]:
-    """``jobs``: one answer for each instant, in order of time. ``logged_restarts``: in epoch ms."""
+    """``jobs``: one answer per instant, in order. ``logged_restarts``: epoch ms."""
     by_state = (mention for row in jobs for mention in _answer_mentions(row, types))
     return [*by_state, *_uncounted_restarts(jobs, logged_restarts), *_rescaled(jobs)]
 
@@ -60,7 +60,7 @@ def _entered(row: Row, state: str) -> int | None:
 
 
 def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[Mention]:
-    """Restarts that only the counter shows. Prometheus reports no times of states."""
+    """Restarts that only the counter shows; Prometheus has no times of states."""
     counted = [row for row in jobs if row["restarts"] is not None]
     recreated = {row["observed_at"]: since for row, since in _graphs(jobs)}
     for before, row in pairwise(counted):
@@ -79,10 +79,10 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
 
 
 def failed_restarts(
-    jobs: Sequence[Row], failures: Iterable[Row], logged: Sequence[int], recreated: Sequence[int]
+    jobs: Sequence[Row], failures: Rows, logged: Sequence[int], recreated: Sequence[int]
 ) -> Iterator[Mention]:
-    """Restarts without a reported RESTARTING: the job lives after a failure, or became RUNNING
-    again. ``logged``, ``recreated``: instants of restarts by the log, and of new graphs.
+    """Restarts without a reported RESTARTING: the job lives after a failure, or is RUNNING anew.
+    ``logged``, ``recreated``: instants of restarts by the log, and of new graphs.
     """
     entered = {at for row in jobs if (at := _entered(row, "RESTARTING")) is not None}
     known = sorted({*logged, *entered})
@@ -103,7 +103,7 @@ def failed_restarts(
             yield by_rest("restart", "", since, "restart", None, row)
 
 
-def _survived(jobs: Iterable[Row], at: int) -> bool:
+def _survived(jobs: Rows, at: int) -> bool:
     return any(
         row["observed_at"] > at
         and row["start_time"] is not None
@@ -120,7 +120,7 @@ def _is_same_life(before: Row, row: Row) -> bool:
 
 
 def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
-    """Restarts by the adaptive scheduler: REST only has the time of the new graph."""
+    """Of the adaptive scheduler: REST only has the time of the new graph."""
     for row, since in _graphs(jobs):
         yield _restart(row, since, _entered(row, "RUNNING"))
 

@@ -1,20 +1,18 @@
-"""Instants of restarts. They are remembered longer than log lines: otherwise the beginning of an
-episode would be lost after some minutes if a job restarts every two seconds.
+"""Instants of restarts. They are remembered longer than log lines, or an episode would lose its
+beginning if a job restarts every two seconds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from spark_jobs.diagnosis.restart_episodes import chain_begin, with_others
 from spark_jobs.diagnosis.window_contents import Span
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Rows
 
 RESTARTS_KEPT = 2_000
 FIRST_WITHIN_MS = 5_000
 
 
-def restart_instants(
-    before: Sequence[int], events: Iterable[Row], annotated: Iterable[Row] = ()
-) -> list[int]:
+def restart_instants(before: Sequence[int], events: Rows, annotated: Rows = ()) -> list[int]:
     logged = [
         event["ts"]
         for event in events

@@ -1,7 +1,7 @@
-"""Bounds the rows of a job that are remembered. Each function returns the newest rows."""
+"""Bounds the rows of a job that are remembered, to the newest."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from operator import itemgetter
 from typing import Any
@@ -19,7 +19,7 @@ from spark_jobs.diagnosis.window_contents import (
     UPLOADS,
     Span,
 )
-from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, ordered, rank
+from spark_jobs.fold.rows import LINE, Row, Rows, grouped, newest_by, ordered, rank
 
 EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
@@ -63,13 +63,13 @@ _BRIEF = OF_SUBTASKS.union(OF_OUTAGES)
 _LINE_ORDER = ("ts", "observed_at", "process", "record_hash", "ordinal")
 
 
-def each_once(located: Iterable[Row]) -> list[Row]:
+def each_once(located: Rows) -> list[Row]:
     return ordered(newest_by(located, LINE, ("observed_at",)), *_LINE_ORDER)
 
 
 def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
     """The newest events of each kind that a rule or the fold reads, and the first and last event.
-    ``in_order``: from :func:`each_once`. ``first``: task failures in this span are also kept.
+    ``in_order``: from ``each_once``. Task failures in the span ``first`` are also kept.
     """
     if not in_order:
         return []
@@ -91,7 +91,7 @@ def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
 
 
 def events_whole_from(remembered: Sequence[Row]) -> int:
-    """The instant from which on the remembered events have every line about tasks."""
+    """When the remembered events begin to have every line about tasks."""
     if not remembered:
         return 0
     full = [
@@ -103,15 +103,15 @@ def events_whole_from(remembered: Sequence[Row]) -> int:
     return max(*full, newest - BRIEFLY_MS - JUDGED_AGAIN_MS, 0)
 
 
-def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:
+def _by_kind(events: Rows) -> dict[str, list[Row]]:
     kinds: dict[str, list[Row]] = {}
     for event in events:
         kinds.setdefault(rule_kind(event["kind"], event["to_state"]), []).append(event)
     return kinds
 
 
-def answers(jobs: Iterable[Row]) -> list[Row]:
-    """For each combination of relevant values, its first and last answer, in order of time."""
+def answers(jobs: Rows) -> list[Row]:
+    """The first and last answer of each combination of relevant values, in order."""
     answers = ordered(newest_by(jobs, ("observed_at",), ("commit_seq",)), "observed_at")
     first_and_last: dict[str, list[Row]] = {}
     previous: tuple[Any, ...] = ()
@@ -124,7 +124,7 @@ def answers(jobs: Iterable[Row]) -> list[Row]:
     return ordered(rows, "observed_at")[-JOB_ANSWERS_KEPT:]
 
 
-def placements(samples: Iterable[Row]) -> list[Row]:
+def placements(samples: Rows) -> list[Row]:
     """The first sample of each placement of a vertex."""
     first: dict[Any, Row] = {}
     for row in samples:
@@ -138,11 +138,11 @@ def placements(samples: Iterable[Row]) -> list[Row]:
     return kept
 
 
-def pressure(windows: Iterable[Row]) -> list[Row]:
+def pressure(windows: Rows) -> list[Row]:
     return _newest_of_vertices(windows, "window_start", "as_of", WINDOWS_KEPT)
 
 
-def vertex_windows(rows: Iterable[Row]) -> list[Row]:
+def vertex_windows(rows: Rows) -> list[Row]:
     kept: list[Row] = []
     by_minute = grouped(newest_by(rows, ("vertex_id", "window_start"), ("as_of",)), "window_start")
     readings = 0
@@ -154,33 +154,33 @@ def vertex_windows(rows: Iterable[Row]) -> list[Row]:
     return kept
 
 
-def counters(answers: Iterable[Row]) -> list[Row]:
+def counters(answers: Rows) -> list[Row]:
     return _newest_of_vertices(answers, "window_start", "as_of", COUNTERS_KEPT)
 
 
-def gauges(rows: Iterable[Row]) -> list[Row]:
+def gauges(rows: Rows) -> list[Row]:
     kept = _newest_of_vertices(rows, "ts", "observed_at", GAUGES_KEPT)
     # Rows remembered by an earlier version of Weir lack new columns.
     return ordered(({name: row.get(name) for name in _GAUGES} for row in kept), "ts", "vertex_id")
 
 
-def _newest_of_vertices(rows: Iterable[Row], at: str, version: str, most: int) -> list[Row]:
+def _newest_of_vertices(rows: Rows, at: str, version: str, most: int) -> list[Row]:
     once = grouped(newest_by(rows, ("vertex_id", at), (version,)), "vertex_id")
     return [row for of_vertex in once.values() for row in ordered(of_vertex, at)[-most:]]
 
 
-def uploads(rows: Iterable[Row]) -> list[Row]:
+def uploads(rows: Rows) -> list[Row]:
     once = newest_by(rows, ("checkpoint_id", "trigger_time"), ("as_of",))
     return ordered(once, "as_of", "trigger_time")[-UPLOADS:]
 
 
-def snapshots(rows: Iterable[Row]) -> list[Row]:
+def snapshots(rows: Rows) -> list[Row]:
     version = ("metadata_path", "metadata_bytes", "metadata_modified")
     once = newest_by(rows, version, ("reader_version", "observed_at"))
     return ordered(once, "observed_at", "metadata_path", "metadata_modified")[-SNAPSHOTS_KEPT:]
 
 
-def failures(rows: Iterable[Row], first: Span | None = None) -> list[Row]:
+def failures(rows: Rows, first: Span | None = None) -> list[Row]:
     once = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
     newest_first = sorted(
         once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"])
@@ -192,6 +192,6 @@ def failures(rows: Iterable[Row], first: Span | None = None) -> list[Row]:
     return [{**row, "stacktrace": condensed(row["stacktrace"], TRACE_CHARS)} for row in kept]
 
 
-def taskmanager_losses(rows: Iterable[Row]) -> list[Row]:
+def taskmanager_losses(rows: Rows) -> list[Row]:
     once = newest_by(rows, ("taskmanager_id", "life"), ("observed_at",))
     return ordered(once, "ts", "taskmanager_id")[-TASKMANAGER_LOSSES_KEPT:]

@@ -1,5 +1,5 @@
-"""Plain rows: dicts by column name; instants are epoch milliseconds UTC. Lists may have duplicates:
-readers first take the newest row of each identity. If two rows tie, their whole content decides.
+"""Plain rows: dicts by column name; instants are epoch milliseconds. Lists may have duplicates:
+readers first take the newest row of each identity. In a tie, the whole content decides.
 """
 
 import json
@@ -12,6 +12,7 @@ from ingest.messages import message_document, to_plain
 from spark_jobs.serving import Kind, ServingTable
 
 Row = Mapping[str, Any]
+Rows = Iterable[Row]
 
 HOUR_MS = 3_600_000
 
@@ -20,7 +21,7 @@ LINE = ("process", "ts", "record_hash", "ordinal")
 
 
 def rank(value: Any) -> Any:
-    """A sort key: None is lowest; lists and structs are compared part by part."""
+    """A sort key: None is lowest; lists and structs count part by part."""
     if value is None:
         return _LOWEST
     kind = type(value)
@@ -37,18 +38,18 @@ _LOWEST = (0,)
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
-def ordered(rows: Iterable[Row], *names: str) -> list[Row]:
+def ordered(rows: Rows, *names: str) -> list[Row]:
     return sorted(rows, key=lambda row: [rank(row[name]) for name in names])
 
 
-def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) -> list[Row]:
-    """For each distinct ``keys``, the row that is largest by the columns ``order``."""
+def newest_by(rows: Rows, keys: Sequence[str], order: Sequence[str]) -> list[Row]:
+    """For each distinct ``keys``, the largest row by ``order``."""
     row_list = list(rows)
     return [row_list[index] for index in newest_places(row_list, keys, order)]
 
 
 def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]) -> list[int]:
-    """The indexes of the rows of :func:`newest_by`, in order of the first row of each key."""
+    """Indexes of the rows of ``newest_by``, in order of each key's first row."""
     newest: dict[Any, int] = {}
     key_of = itemgetter(*keys)
     for index, row in enumerate(rows):
@@ -66,10 +67,8 @@ def _is_newer(row: Row, other: Row, order: Sequence[str]) -> bool:
     return row != other and bool(rank(row) > rank(other))
 
 
-def newest_known(
-    rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]
-) -> dict[str, Any]:
-    """For each column, the known value of the newest row by ``order``; in a tie the largest."""
+def newest_known(rows: Rows, names: Iterable[str], order: Callable[[Row], Any]) -> dict[str, Any]:
+    """For each column, the newest known value by ``order``, in a tie the largest."""
     values: dict[str, Any] = dict.fromkeys(names)
     newest: dict[str, Any] = {}
     for row in rows:
@@ -88,7 +87,7 @@ def newest_known(
     return values
 
 
-def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:
+def grouped(rows: Rows, *names: str) -> dict[Any, list[Row]]:
     groups: dict[Any, list[Row]] = {}
     key_of = itemgetter(*names)
     for row in rows:
@@ -140,7 +139,7 @@ _AS_TEXT: Mapping[Kind, Callable[[Any], str | None]] = {
 }
 
 
-def served_rows(rows: Iterable[Row], table: ServingTable) -> list[dict[str, Any]]:
+def served_rows(rows: Rows, table: ServingTable) -> list[dict[str, Any]]:
     as_text = {
         column.name: _AS_TEXT[column.kind] for column in table.columns if column.kind in _AS_TEXT
     }

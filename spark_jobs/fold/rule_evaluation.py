@@ -22,9 +22,8 @@ MOST_RUNS = 500
 
 @dataclass
 class Settings:
-    """Overrides of thresholds, of which the narrowest scope counts, and recovery points by storage
-    audits (the fields of ``RecoveryPoint``, ``cluster`` and ``job_id``). Invalid overrides are
-    logged and ignored.
+    """Overrides of thresholds, of which the narrowest scope counts, and recovery points by audits
+    (``RecoveryPoint``, ``cluster``, ``job_id``). Invalid overrides are logged and ignored.
     """
 
     overrides: InitVar[Sequence[Scoped]] = ()
@@ -74,9 +73,7 @@ class Settings:
 def judged(
     windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None
 ) -> dict[str, Any]:
-    """The ``job_judgement`` row of one or more windows of a job, in order. ``occurrences``: rows of
-    ``finding_occurrence``.
-    """
+    """``job_judgement`` of a job's windows, in order. ``occurrences``: ``finding_occurrence`` rows."""
     occurrences: dict[tuple[str, str, int], dict[str, Any]] = {}
     unknowns: tuple[Unknown, ...] = ()
     for window in windows:

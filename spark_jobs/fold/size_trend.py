@@ -1,15 +1,15 @@
-"""How the full state of a job grows: the median of the slopes between all pairs of points (Theil
-and Sen) since the last change point. Points of less than an hour have no rate.
+"""Growth of a job's full state: the median of the slopes between all pairs of points (Theil and
+Sen) since the last change point. Points of less than an hour have no rate.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from math import ceil
 from typing import Any
 
 from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.older_facts import points as points_of
-from spark_jobs.fold.rows import HOUR_MS, Row, largest, percentile, quantile
+from spark_jobs.fold.rows import HOUR_MS, Rows, largest, percentile, quantile
 
 MIN_POINTS = 5
 MIN_SPAN_MS = HOUR_MS
@@ -26,9 +26,7 @@ Point = tuple[int, int, int]
 """End (epoch ms) and id of a completed checkpoint, and its full state in bytes."""
 
 
-def size_trend(
-    facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts
-) -> dict[str, Any] | None:
+def size_trend(facts: Rows, annotations: Rows, older: OlderFacts) -> dict[str, Any] | None:
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
         return None

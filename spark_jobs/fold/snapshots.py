@@ -1,6 +1,5 @@
-"""Whether a job was restored from a savepoint: by the name of the directory, else by the type in
-its ``_metadata``. Flink's own word does not suffice: it calls every snapshot that a job does not
-claim a savepoint.
+"""Whether a job was restored from a savepoint: by the directory's name, else the type in its
+``_metadata``. Flink calls every snapshot that a job does not claim a savepoint.
 """
 
 import re
@@ -19,7 +18,7 @@ NO_TYPES: Types = {}
 
 
 def directory_of(path: str | None) -> str | None:
-    """The directory of a ``_metadata``. Usual spellings become those of :mod:`ingest.uris`."""
+    """Of a ``_metadata``, with usual spellings as in ``ingest.uris``."""
     if not path:
         return None
     local = _LOCAL.sub("file:/", _METADATA.sub("", path))
@@ -27,9 +26,7 @@ def directory_of(path: str | None) -> str | None:
 
 
 def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool | None:
-    """``reported``: whether Flink calls it a savepoint. If the directory is unknown, only False is
-    reliable.
-    """
+    """``reported``: by Flink. If the directory is unknown, only False is reliable."""
     directory = directory_of(path)
     if directory is None:
         return False if reported is False else None
@@ -47,6 +44,6 @@ def types_of(snapshots: Iterable[Row]) -> Types:
 
 
 def unnamed(restored: Iterable[str | None]) -> set[str]:
-    """The directories whose names do not tell the type of the snapshot."""
+    """Directories whose names do not tell the snapshot's type."""
     directories = {directory for path in restored if (directory := directory_of(path))}
     return {directory for directory in directories if not _PLACE.search(directory)}

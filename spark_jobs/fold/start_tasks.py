@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from spark_jobs.diagnosis.samples import rule_kind
 from spark_jobs.fold.retention import events_whole_from
-from spark_jobs.fold.rows import Row, grouped
+from spark_jobs.fold.rows import Row, Rows, grouped
 
 CLOCK_MS = 50
 """REST and log date the same change of state some milliseconds apart."""
@@ -61,7 +61,7 @@ def latest(instants: Iterable[int], until: int) -> int | None:
     return max((at for at in instants if at <= until), default=None)
 
 
-def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
+def answered(rows: Rows, begins: Sequence[int]) -> Tasks:
     attempts: dict[tuple[Any, ...], Task] = {}
     for row in rows:
         columns = [row[name] or () for name in _COLUMNS]
@@ -78,10 +78,9 @@ def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
     return {at: [*tasks.values()] for at, tasks in newest.items()}
 
 
-def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
-    """Tasks of starts by the JobManager's log, if the log has the deployment and the RUNNING of all
-    tasks. TaskManagers also log changes of tasks, but by their own clocks. ``remembered``: events of
-    earlier runs.
+def logged(events: Rows, remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
+    """Tasks of starts by the JobManager's log, if it has the deployment and the RUNNING of all.
+    TaskManagers log by their own clocks. ``remembered``: earlier events.
     """
     whole_from = events_whole_from(remembered)
     starts: dict[int, dict[tuple[Any, Any], dict[str, Any]]] = {}

@@ -1,9 +1,9 @@
-"""Starts of a job and their phases, by REST (``vertex_starts``) or by the JobManager's log. *graph*:
-until the job is RUNNING; under the adaptive scheduler it includes the wait for slots. A restart has
-*cancel*, *wait* and *failed_attempts* in its place (:mod:`spark_jobs.fold.downtime`); without a log,
-all of it is *wait*. *slots*: until the last task has its slot. *deploy*: until the last task begins
-to restore (before 1.14, until it runs). *restore*: until the last task runs. The phases add up to
-the time from the submission, or from RESTARTING, until all tasks run.
+"""Starts of a job and their phases, by REST (``vertex_starts``) or the JobManager's log. *graph*:
+until the job is RUNNING; under the adaptive scheduler also the wait for slots. A restart has
+*cancel*, *wait* and *failed_attempts* instead (``downtime``); without a log, all of it is *wait*.
+*slots*: until the last task has its slot. *deploy*: until the last task begins to restore (before
+1.14, until it runs). *restore*: until the last task runs. They add up to the time from the
+submission, or from RESTARTING, until all tasks run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ class Life(NamedTuple):
 
 
 def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> list[Row]:
-    """The newest starts after which all tasks ran, oldest first. ``new_rows``: rows of the lake table
+    """The newest starts after which all tasks ran, oldest first. ``new_rows``: of
     ``vertex_starts``; ``known``: earlier results. REST is preferred to the log.
     """
     begins = _begins(life, known)
@@ -51,7 +51,7 @@ def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> lis
 
 
 def _begins(life: Life, known: Sequence[Row]) -> list[int]:
-    """The instant of each start: from an earlier result, else from REST, else from the log."""
+    """When each start began: by an earlier result, else REST, else the log."""
     by_rest = {
         entry["since"]
         for answer in life.answers
@@ -89,7 +89,7 @@ def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
 def _before(
     at: int, life: Life, begins: Sequence[int]
 ) -> tuple[str, int | None, int | None, dict[str, Any]]:
-    """Kind of the start, when it began, number of restarts, and ms of the phases before ``at``."""
+    """Kind and begin of the start, number of restarts, and ms of phases before ``at``."""
     outage = next(
         (
             outage

@@ -13,12 +13,12 @@ _NAMES, _VALUES = "names", "values"
 
 @dataclass(frozen=True)
 class JobState:
-    """``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints in ``anchors``; rows
-    of other ones triggered up to ``released_to`` are only in the lake. ``facts``: all facts since
+    """``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints in ``anchors``;
+    others triggered up to ``released_to`` are only in the lake. ``facts``: those since
     ``facts_since`` (None: all), and earlier pending ones. ``stand_ins``: facts whose trigger no
     source reported. ``unplaced``: executions without a known task or host, by checkpoint.
-    ``reported_…``: hashes of the last results. ``judged_start``, ``judged_to``: start and end of the
-    newest judged window.
+    ``reported_…``: hashes of the last results. ``judged_start``, ``judged_to``: start and end of
+    the newest judged window.
     """
 
     answers: Sequence[Row] = ()
@@ -63,7 +63,7 @@ class JobState:
 
 
 def unpacked(packed: bytes | None) -> JobState:
-    """Fields of another version of Weir are ignored. Raises ValueError or ``ZstdError``."""
+    """Unknown fields are ignored. Raises ValueError or ``ZstdError``."""
     if packed is None:
         return JobState()
     values: Mapping[str, Any] = orjson.loads(ZstdDecompressor().decompress(packed))

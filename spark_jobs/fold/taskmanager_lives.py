@@ -1,6 +1,6 @@
-"""The lives of the TaskManagers of a cluster: rows of ``taskmanager_life``. A log line about an end
-is certain: the first line tells its time, the most specific one its cause. A stack trace alone is a
-suspicion: it counts if no heartbeat followed, or if the TaskManager is no longer listed.
+"""The lives of a cluster's TaskManagers: ``taskmanager_life``. A log line about an end is certain:
+the first tells its time, the most specific its cause. A stack trace is a suspicion: it counts if no
+heartbeat followed, or if the TaskManager is no longer listed.
 """
 
 import re
@@ -15,7 +15,7 @@ from spark_jobs.diagnosis.failure_causes.table import cause_of
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.mentions import Mention, by_log
-from spark_jobs.fold.rows import Row, grouped, largest, least, rank
+from spark_jobs.fold.rows import Row, Rows, grouped, largest, least, rank
 from spark_jobs.serving import TASKMANAGER_LIFE, TASKMANAGER_LOSSES
 
 REGISTERED, FAILED = "tm_registered", "task_state"
@@ -96,7 +96,7 @@ got the present end as a loss.
 
 
 class _Sign(NamedTuple):
-    """``what``: ended, suspected, registered or seen; signs of one instant count in this order."""
+    """``what``: ended, suspected, registered or seen, which is the order in a tie."""
 
     at: int
     what: int
@@ -109,11 +109,11 @@ _ENDED, _SUSPECTED, _REGISTERED, _SEEN = range(4)
 
 
 def lives(
-    previous: Iterable[Row],
-    lines: Iterable[Row],
-    samples: Iterable[Row],
-    exceptions: Iterable[Row],
-    executions: Iterable[Row],
+    previous: Rows,
+    lines: Rows,
+    samples: Rows,
+    exceptions: Rows,
+    executions: Rows,
 ) -> list[dict[str, Any]]:
     """``UPDATED_LIFE`` rows. ``previous``: the result of the last run. ``lines``: events of
     registrations, ends and failed tasks.
@@ -150,7 +150,7 @@ def reason_of(loss: Row) -> str:
     return words
 
 
-def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
+def lost_mentions(losses: Rows) -> Iterator[Mention]:
     for loss in losses:
         name = loss["taskmanager_id"]
         detail = {"taskmanager_id": name, "reason": reason_of(loss), "ended_by": loss["ended_by"]}
@@ -165,7 +165,7 @@ def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
         )
 
 
-def losses_of_job(losses: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
+def losses_of_job(losses: Rows, states: Sequence[tuple[int, str]]) -> list[Row]:
     """The losses that happened before the job ended."""
     instants = [since_ms for since_ms, _ in states]
 
@@ -177,7 +177,7 @@ def losses_of_job(losses: Iterable[Row], states: Sequence[tuple[int, str]]) -> l
 
 
 def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
-    """(code, exit code, reason in the log) of the end of a TaskManager; None if the line tells none."""
+    """(code, exit code, logged reason) of a TaskManager's end, or None."""
     if line["kind"] == "tm_heartbeat_timeout":
         return "heartbeat_timeout", None, None
     if line["kind"] == "tm_unreachable":
@@ -193,12 +193,12 @@ def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
 
 
 def host_of_taskmanager(taskmanager_id: str) -> str:
-    """The host in the id of a standalone TaskManager; of others the id of the pod or container."""
+    """The host in a standalone TaskManager's id, else the id of pod or container."""
     match = _RESOURCE_ID.fullmatch(taskmanager_id)
     return (match[1] if match else taskmanager_id)[:NAME_CHARS]
 
 
-def _line_signs(lines: Iterable[Row]) -> Iterator[_Sign]:
+def _line_signs(lines: Rows) -> Iterator[_Sign]:
     for line in lines:
         if line["kind"] == FAILED:
             if name := _lost_id(line["detail"], line["container"]):
@@ -213,7 +213,7 @@ def _line_signs(lines: Iterable[Row]) -> Iterator[_Sign]:
             )
 
 
-def _exception_signs(exceptions: Iterable[Row]) -> Iterator[_Sign]:
+def _exception_signs(exceptions: Rows) -> Iterator[_Sign]:
     for row in exceptions:
         if name := _lost_id(row["stacktrace"], row["taskmanager_id"]):
             yield _sign(row, _SUSPECTED, name)
@@ -226,7 +226,7 @@ def _lost_id(trace: str | None, ran_on: str | None) -> str | None:
     return name if name and "/" not in name else None
 
 
-def _sample_signs(samples: Iterable[Row]) -> Iterator[_Sign]:
+def _sample_signs(samples: Rows) -> Iterator[_Sign]:
     for row in samples:
         if row["ts"] is not None:
             jobs = dict.fromkeys(slot["job_id"] for slot in row["allocated_slots"] or ())
@@ -359,8 +359,8 @@ def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> No
     life["host"] = life["host"] or host_of_taskmanager(life["taskmanager_id"])
 
 
-def _stays(executions: Iterable[Row], names: set[str]) -> dict[str, list[tuple[str, int, int]]]:
-    """TaskManager → (job, when a subtask was deployed there, when it was next deployed)."""
+def _stays(executions: Rows, names: set[str]) -> dict[str, list[tuple[str, int, int]]]:
+    """TaskManager → (job, when a subtask was deployed there, when the next)."""
     stays: dict[str, list[tuple[str, int, int]]] = {}
     dated = (
         row

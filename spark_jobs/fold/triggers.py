@@ -1,11 +1,11 @@
-"""Assigns log lines to checkpoints. Checkpoint ids repeat if a job with a fixed job id starts again;
-trigger times do not. A line without a trigger time belongs to the last trigger of its id before it.
+"""Assigns log lines to checkpoints. Ids repeat if a job with a fixed job id starts again; trigger
+times do not. A line without one belongs to the last trigger of its id before it.
 """
 
 from collections.abc import Callable, Iterable
 from operator import itemgetter
 
-from spark_jobs.fold.rows import Row, first_known, least
+from spark_jobs.fold.rows import Row, Rows, first_known, least
 
 CLOCK_SLACK_MS = 10_000
 """The clock of another host may be this much behind that of the trigger."""
@@ -23,11 +23,9 @@ key_of: Callable[[Row], CheckpointKey] = itemgetter("checkpoint_id", "trigger_ti
 
 
 def known_triggers(
-    checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]
+    checkpoints: Rows, vertex_checkpoints: Rows, events: Rows
 ) -> dict[CheckpointKey, int | None]:
-    """Trigger → the time of its log line, which differs from the trigger time if the declared time
-    zone is wrong; None if only REST reported it.
-    """
+    """Trigger → time of its log line (off if the declared time zone is wrong) or None."""
     known: dict[CheckpointKey, int | None] = {}
     for row in (*checkpoints, *vertex_checkpoints):
         if row["checkpoint_id"] is not None and row["trigger_time"] is not None:
@@ -50,7 +48,7 @@ def as_rows(known: dict[CheckpointKey, int | None]) -> list[dict[str, int | None
     ]
 
 
-def triggers_of_rows(rows: Iterable[Row]) -> dict[CheckpointKey, int | None]:
+def triggers_of_rows(rows: Rows) -> dict[CheckpointKey, int | None]:
     return {key_of(row): row["logged_at"] for row in rows}
 
 
@@ -61,10 +59,10 @@ def merged(
 
 
 def anchored(
-    events: Iterable[Row], known: dict[CheckpointKey, int | None]
+    events: Rows, known: dict[CheckpointKey, int | None]
 ) -> dict[CheckpointKey, list[Row]]:
-    """Lines by checkpoint. For an id without a known trigger, the trigger time is estimated: the
-    earliest time of a line minus the duration in the line.
+    """Lines by checkpoint. Without a known trigger, its time is estimated: the earliest time of a
+    line minus the duration in it.
     """
     events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
     by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}

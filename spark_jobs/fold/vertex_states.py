@@ -1,17 +1,17 @@
-"""Full state per subtask of the newest completed checkpoint in each ten minutes."""
+"""Full state per subtask of the newest checkpoint in each ten minutes."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from spark_jobs.fold.checkpoint_phases import is_last
 from spark_jobs.fold.checkpoint_rows import best_sized
-from spark_jobs.fold.rows import Row, floor_ms, grouped, rank
+from spark_jobs.fold.rows import Row, Rows, floor_ms, grouped, rank
 from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.fold.windows import CHUNK_MS
 
 
 def vertex_states(
-    vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row], carried: Iterable[Row]
+    vertex_checkpoints: Rows, facts: Mapping[CheckpointKey, Row], carried: Rows
 ) -> list[dict[str, Any]]:
     newest: dict[int, dict[str, Any]] = {}
     for checkpoint in (*_checkpoint_states(vertex_checkpoints, facts), *carried):
@@ -27,7 +27,7 @@ def vertex_states(
 
 
 def _checkpoint_states(
-    vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row]
+    vertex_checkpoints: Rows, facts: Mapping[CheckpointKey, Row]
 ) -> Iterable[dict[str, Any]]:
     # Old Flink versions report no uploaded bytes; their state size is not the full size.
     full = (

@@ -1,4 +1,4 @@
-"""Windows of vertices in the minutes to judge: from new or looked-up samples, or remembered."""
+"""Windows of vertices to judge: from new or looked-up samples, or remembered."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,9 +13,7 @@ from spark_jobs.fold.state import JobState
 
 
 def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
-    """New and remembered windows. A new window has all samples of its minute, so it replaces the
-    remembered one.
-    """
+    """A new window has all samples of its minute, so it replaces the remembered one."""
     earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
     new = [
         {**{name: row[name] for name in row if name not in _UNREAD}, **rates(row, earlier)}
@@ -38,7 +36,7 @@ def by_minute(
 def lacking_minutes(
     starts_ms: Iterable[int], update: JobUpdate, before: JobState
 ) -> tuple[int, ...]:
-    """Minutes to look up in the lake; none if rows were already looked up."""
+    """Minutes to look up in the lake; none after a lookup."""
     if update.looked_up_span is not None or not before.pressure:
         return ()
     at_hand = {_key(row) for row in (*update.vertex_windows, *before.vertex_windows)}

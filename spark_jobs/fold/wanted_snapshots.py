@@ -1,24 +1,23 @@
-"""Which snapshots a job needs. They are named by keys, since the reader of a ``_metadata`` does not
-know the cluster nor, for a savepoint, the job. A key is a directory, or the id of a job for all
-files in its directory.
+"""Which snapshots a job needs, as keys: a directory, or the id of a job for all files in its
+directory. The reader of a ``_metadata`` does not know the cluster nor, for a savepoint, the job.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from spark_jobs.fold.checkpoints import NO_CHECKPOINTS, Lookup
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.older_facts import is_completed_checkpoint
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, Rows
 from spark_jobs.fold.sizes import Writing
 from spark_jobs.fold.snapshots import directory_of, types_of, unnamed
 from spark_jobs.fold.state import JobState
 
 
 def wanted_keys(
-    job_id: str, state: JobState, checkpoints: Iterable[Row], writing: Writing
+    job_id: str, state: JobState, checkpoints: Rows, writing: Writing
 ) -> tuple[str, ...]:
-    """Keys of the snapshots from which the job needs full sizes, or the type of a restored snapshot
-    in an unusual directory. ``checkpoints``: facts or answers of REST.
+    """Keys of snapshots from which the job needs full sizes, or the type of one restored from an
+    unusual directory. ``checkpoints``: facts or answers of REST.
     """
     of_restores = unnamed(_restored_paths(state)) - types_of(state.snapshots).keys()
     return tuple(
@@ -54,7 +53,7 @@ def _restored_paths(reported: JobState | JobUpdate) -> set[str | None]:
     }
 
 
-def _checkpoint_keys(job_id: str, checkpoints: Iterable[Row]) -> set[str]:
+def _checkpoint_keys(job_id: str, checkpoints: Rows) -> set[str]:
     paths = [
         (row["trigger_time"], row["external_path"])
         for row in checkpoints

@@ -40,9 +40,7 @@ WINDOWS_PER_RUN = 1440
 def judged_starts(
     instants: Iterable[int], before_ms: int | None, ended_ms: int | None
 ) -> list[int]:
-    """Starts of the windows with new rows, and of the last judged window (``before_ms``), which may
-    have been unfinished.
-    """
+    """Starts of windows with new rows and of the last judged one, perhaps then unfinished."""
     touched = {floor_ms(at_ms, WINDOW_MS) for at_ms in instants}
     if not touched:
         return []
@@ -64,7 +62,7 @@ def job_windows(
     history: History,
     taskmanagers: TaskManagerHistory | None = None,
 ) -> list[JobWindow]:
-    """``newest_ms``: the end of judging; the newest window may be unfinished."""
+    """``newest_ms``: end of judging, perhaps within a window."""
     vertices, edges = plan_of(current["graph"])
     version = release(current["flink_version"])
     config = checkpoint_config(current["checkpoint_config"] or {})

@@ -92,7 +92,7 @@ def _with_spark(attempt: str, run_dir: RunFiles) -> AbstractContextManager[Any]:
 
 @dataclass
 class AuditRun:
-    """``engine``: :class:`LocalEngine` or ``SparkEngine``."""
+    """``engine``: ``LocalEngine`` or ``SparkEngine``."""
 
     engine: Any
     lake: LakeReader

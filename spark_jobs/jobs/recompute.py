@@ -22,9 +22,7 @@ WINDOW_S = WINDOW // timedelta(seconds=1)
 
 
 class Recompute(Cycle):
-    """``lake`` is a :class:`spark_jobs.lake.PinnedLake`, ``run_dir`` a
-    :class:`spark_jobs.run_dir.RunDir`.
-    """
+    """``lake``: ``spark_jobs.lake.PinnedLake``. ``run_dir``: ``spark_jobs.run_dir.RunDir``."""
 
     lake: PinnedLake
     run_dir: RunDir

@@ -54,7 +54,7 @@ def origin_of(request: Request) -> Origin:
 
 
 def copy_batch(request: Request, round_: int, batch: Batch) -> list[Failure]:
-    """Copies a batch and records the copied files in the copy, even if other files failed."""
+    """Copies a batch and records what was copied, even if some files failed."""
     origin, replica = origin_of(request), Replica(request)
     copied: list[Copied] = []
     failures: list[Failure] = []

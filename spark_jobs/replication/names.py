@@ -1,5 +1,5 @@
-"""Names of files in a copy: below the id of the job that wrote them. A name always means the same
-bytes, so the name of a growing file includes the copied size.
+"""Names of files in a copy: below the id of the writing job. A name always means the same bytes, so
+that of a growing file includes the copied size.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ _JOB = re.compile(JOB_DIRECTORY)
 
 
 def directory_name(path: str) -> str:
-    """The name in the copy of a directory or file of the origin (a canonical path)."""
+    """The name in the copy of an original canonical path."""
     match = _JOB.match(path)
     if match:
         return path[len(match[1]) - len(match[2]) :]
@@ -26,9 +26,7 @@ def directory_name(path: str) -> str:
 
 
 def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str, str]:
-    """Path → name. Files of the checkpoint's ``directory`` go to ``moved_to``. Raises
-    :class:`Refused` if two files get one name.
-    """
+    """Path → name. ``directory`` becomes ``moved_to``. Raises ``Refused`` if a name repeats."""
     names: dict[str, str] = {}
     paths: dict[str, str] = {}
     for path, need in needs.items():

@@ -1,4 +1,4 @@
-"""The immutable plan of a round: files to copy, files already in the copy, files to delete later."""
+"""The immutable plan of a round: files to copy, already copied, and to delete later."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ class BadPlan(Exception):
 @dataclass(frozen=True, slots=True)
 class Entry:
     """``path``: canonical, in the origin. ``name``: in the copy. The first ``bytes`` are copied; if
-    ``whole``, they are the whole file. ``kept``: the file is already in the copy.
+    ``whole``, all. ``kept``: already in the copy.
     """
 
     path: str
@@ -31,9 +31,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """``metadata_modified``: in ISO format, None if unknown. ``delete``: names of files that only
-    earlier copies needed.
-    """
+    """``metadata_modified``: ISO, None if unknown. ``delete``: files of earlier copies only."""
 
     round: int
     checkpoint_id: int
@@ -80,8 +78,8 @@ def read_plan(content: bytes) -> Plan:
 def entries_of(
     needs: Mapping[str, Need], names: Mapping[str, str], sizes: Mapping[str, int]
 ) -> list[Entry]:
-    """``sizes``: name → bytes of the files in the copy. Files beside the ``_metadata`` come first,
-    since Flink deletes them first.
+    """``sizes``: of files in the copy. Those beside ``_metadata`` come first, as in Flink's
+    deletion.
     """
     entries = [
         Entry(path, names[path], need.bytes, need.whole, sizes.get(names[path]) == need.bytes)

@@ -50,10 +50,10 @@ class Copied:
 
 @dataclass
 class Ledger:
-    """The state of a copy by its records. ``have``: files known to be complete. ``ours``: names of
-    all files that Weir may have written. ``current``: the plan of the newest complete copy;
-    ``unfinished``: its deletions remain. ``open``: the plan of an interrupted round. ``round``:
-    number of the newest round; ``incomplete``: numbers of rounds without a complete copy.
+    """The state of a copy by its records. ``have``: files known to be complete. ``ours``: names
+    that Weir may have written. ``current``: the plan of the newest complete copy; ``unfinished``:
+    its deletions remain. ``open``: the plan of an interrupted round. ``round``: number of the
+    newest; ``incomplete``: numbers without a complete copy.
     """
 
     have: dict[str, Copied] = field(default_factory=dict)
@@ -76,9 +76,7 @@ class Replica:
 
     @classmethod
     def opened(cls, request: Request) -> "Replica":
-        """The replica, created if needed. Raises :class:`Refused` if the directory has another copy
-        or other files.
-        """
+        """Created if needed. Raises ``Refused`` if the directory has other files."""
         replica = cls(request)
         marker = {"format": 1, "replica": request.replica, "source": request.source}
         if not replica.records.exists(MARKER):
@@ -153,7 +151,7 @@ class Replica:
         self.write(round_, FILES, _lines(files))
 
     def ledger(self) -> Ledger:
-        """Raises :class:`BadPlan` if a record cannot be read."""
+        """Raises ``BadPlan`` if a record cannot be read."""
         rounds = self.rounds()
         records = {number: set(self.records.names(f"rounds/{number:08}")) for number in rounds}
         finished = max((number for number in rounds if FINISHED in records[number]), default=0)

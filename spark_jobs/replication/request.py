@@ -16,10 +16,10 @@ COMPLETE, UP_TO_DATE, NOTHING = "complete", "up_to_date", "nothing"
 
 @dataclass(frozen=True)
 class Request:
-    """``source``: the canonical directory of a job. ``destination``: the copy's URI for Flink;
-    ``read_at``: the same directory for Weir. ``roots``: (canonical URI, URI for Weir) of every
-    registered root; those in ``withheld`` are not read. ``taken``: more directories, in the same
-    form, that must not be written to.
+    """``source``: a job's canonical directory. ``destination``: the copy's URI for Flink;
+    ``read_at``: for Weir. ``roots``: (canonical URI, URI for Weir) of every registered root; those
+    in ``withheld`` are not read. ``taken``: more directories, in the same form, not to be written
+    to.
     """
 
     replica: str
@@ -51,8 +51,8 @@ class Request:
 @dataclass(frozen=True)
 class Result:
     """``state``: COMPLETE, UP_TO_DATE or NOTHING. ``as_of``: when the original ``_metadata`` was
-    written, in ISO format. ``copied_…``, ``deleted_files``: by this run. ``overtaken``: ids of
-    checkpoints that were given up for newer ones.
+    written (ISO). ``copied_…``, ``deleted_files``: by this run. ``overtaken``: ids of checkpoints
+    given up for newer ones.
     """
 
     state: str

@@ -1,7 +1,7 @@
 """Updates a copy to the newest checkpoint: plan → copy files in batches → check sizes → write the
-``_metadata`` with new paths → delete files that only older copies needed. The next run continues a
-killed run. Until the new ``_metadata`` is written, the previous copy stays complete. Paths of a new
-kind of handle are rewritten if its reader calls ``reading.path`` (:mod:`ingest.metadata.rewriting`).
+``_metadata`` with new paths → delete files that only older copies needed. A killed run is
+continued; until the new ``_metadata`` is written, the previous copy stays complete. Paths of a new
+kind of handle are rewritten if its reader calls ``reading.path`` (``ingest.metadata.rewriting``).
 """
 
 import json
@@ -38,7 +38,7 @@ Say = Callable[[str], None]
 
 
 class NotCopied(IngestError):
-    """A round ended before its copy was complete; the previous copy is unchanged."""
+    """A round ended before its copy was complete; the previous one remains."""
 
 
 class Overtaken(NotCopied):
@@ -54,7 +54,7 @@ def replicate(
 
 
 def refuse_taken(request: Request) -> None:
-    """Raises :class:`Refused` if the destination overlaps a registered root or another taken
+    """Raises ``Refused`` if the destination overlaps a registered root or another taken
     directory; the message does not reveal its owner.
     """
     origin = origin_of(request)
@@ -255,7 +255,7 @@ class _Run:
             )
 
     def _finish(self, ledger: Ledger) -> int:
-        """Delete what the complete copy does not need; returns the number of files."""
+        """Delete what the complete copy does not need; returns how many."""
         plan = ledger.current
         if plan is None or not ledger.unfinished:
             return 0

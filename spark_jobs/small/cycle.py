@@ -22,7 +22,7 @@ MOST_EXECUTIONS = 100_000
 
 
 def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
-    """Whether a run without Spark can begin; too many new rows only show while they are read."""
+    """Whether to try without Spark; too many new rows only show in reading."""
     if not is_local(lake.root, run_dir, previous.run_dir if previous else ""):
         return False
     filesystem, root = fsspec.core.url_to_fs(previous.run_dir if previous else run_dir)
@@ -31,7 +31,7 @@ def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
 
 
 class SmallCycle(Cycle):
-    """``steps`` may raise :class:`TooLarge`; then Spark may write to the same directory."""
+    """``steps`` may raise ``TooLarge``; then Spark may write to the same directory."""
 
     lake: SmallLake
 

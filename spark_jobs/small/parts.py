@@ -1,4 +1,4 @@
-"""Splits clusters into groups, so that one process holds only the rows of a few clusters."""
+"""Splits clusters into groups, so that a process holds only a few."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,8 +16,8 @@ ROWS_OF_A_REMEMBERED_JOB = 4
 def cluster_groups(
     lake: SmallLake, after: Mapping[str, int], previous: Manifest | None, most_rows: int
 ) -> Iterator[tuple[str, ...] | None]:
-    """Groups of cluster names with at most ``most_rows`` rows; a single None means all clusters. A
-    larger cluster is a group by itself: the collector bounds its rows per commit.
+    """Groups of cluster names of at most ``most_rows`` rows; None means all clusters. A larger
+    cluster is its own group: the collector bounds its rows per commit.
     """
     sizes = lake.new_rows_of_clusters(after)
     for name, weight in ((JOB_STATE, ROWS_OF_A_REMEMBERED_JOB), (EXECUTIONS, 1)):

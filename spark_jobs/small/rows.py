@@ -31,8 +31,8 @@ class TooLarge(Exception):
 
 @dataclass
 class SmallLake:
-    """A lake on this machine's disk, at one version per table. ``clusters``: only their rows are
-    read. Methods that read rows raise :class:`TooLarge` after ``most_rows`` or ``MOST_BYTES``.
+    """A lake on local disk, at one version per table. Only rows of ``clusters`` are read. Methods
+    raise ``TooLarge`` after ``most_rows`` or ``MOST_BYTES``.
     """
 
     lake: LakeReader

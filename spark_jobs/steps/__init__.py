@@ -1,1 +1,1 @@
-"""The steps of a cycle before jobs are folded. Each step is a plain function of Arrow batches."""
+"""Steps of a cycle before the fold: plain functions of Arrow batches."""

@@ -1,7 +1,6 @@
-"""The order of a cycle's steps: new rows of the lake → events, executions, lives, uploads → one fold
-of each job with new rows. A small cycle (``small/cycle.py``) runs the steps in its own process on
-all rows. With Spark (``jobs/recompute.py``), Python workers run them on all rows of a job or of a
-cluster.
+"""The order of a cycle's steps: new rows of the lake → events, executions, lives, uploads → one
+fold of each job with new rows. A small cycle (``small/cycle.py``) runs them in its process on all
+rows; Spark's workers (``jobs/recompute.py``) on all rows of a job or cluster.
 """
 
 from abc import ABC, abstractmethod
@@ -130,7 +129,7 @@ class Cycle(ABC):
 
     @cached_property
     def parts(self) -> Parts:
-        """All rows of the fold, by field of ``JobUpdate`` (``spark_jobs.fold.job_update``)."""
+        """Rows of the fold, by field of ``spark_jobs.fold.job_update.JobUpdate``."""
         parts = dict(self._checkpoint_parts)
         if self._has_executions:
             parts["executions"] = self._map(
@@ -336,9 +335,7 @@ class Cycle(ABC):
 
     @abstractmethod
     def _write(self, folder: str, rows: Rows, make: Make, schema: pa.Schema) -> StoredRows:
-        """Map rows and write the result below the folder; ``staged/`` is only for later steps of
-        this run.
-        """
+        """Map rows and write them below the folder; ``staged/`` is only for this run."""
 
     @abstractmethod
     def _from_rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Rows: ...
@@ -350,21 +347,21 @@ class Cycle(ABC):
 
     @abstractmethod
     def _bounds(self, rows: Rows, column: str) -> tuple[datetime, datetime]:
-        """The smallest and the largest value; on Spark rounded down to seconds."""
+        """The smallest and largest value; on Spark rounded down to seconds."""
 
     @abstractmethod
     def _select_jobs(self, rows: Rows, jobs: Rows) -> Rows: ...
     @abstractmethod
     def _samples_of_touched_windows(self, new: Rows) -> Rows:
-        """All samples in the windows of new samples; other windows may be included."""
+        """All samples in windows of new samples, and perhaps others."""
 
     @abstractmethod
     def _mark_new(self, samples: Rows, after_seq: int) -> Rows:
-        """The samples that have an instant, with a column that says whether they are new."""
+        """Samples with an instant, and whether they are new."""
 
     @abstractmethod
     def _read_state(self, name: str, schema: pa.Schema, required: str | None = None) -> Rows:
-        """State of the previous run, without rows whose column ``required`` is null."""
+        """Without rows whose column ``required`` is null."""
 
     def _copy_state(self, name: str, schema: pa.Schema) -> None:
         if self.previous:

@@ -1,5 +1,5 @@
-"""Executions: where each attempt of a subtask ran, and its job, from the log lines of a cluster.
-They are remembered from run to run: a task may run for months after its deploy line.
+"""Executions: where each attempt of a subtask ran, and its job, by a cluster's log lines. They are
+remembered: a task may run for months after its deploy line.
 """
 
 from collections import defaultdict
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ingest.flink_logs.event_parser import GRAPH_CREATED
 from spark_jobs.arrow_schemas import batch_from_rows
-from spark_jobs.fold.rows import Row, largest, least, rank
+from spark_jobs.fold.rows import Row, Rows, largest, least, rank
 from spark_jobs.step_schemas import EVENT, EXECUTION, UPDATED_EXECUTION
 from spark_jobs.transforms.grouped_batches import groups
 
@@ -28,7 +28,7 @@ DAY_MS = 86_400_000
 
 
 def report_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Events that name an execution, and the first event of each log that names a job."""
+    """Events that name an execution, and each log's first that names a job."""
     seen = set()
     for batch in batches:
         is_needed = []
@@ -53,7 +53,7 @@ def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 
 def executions(events: Sequence[Row], previous: Sequence[Row]) -> list[dict[str, Any]]:
-    """``UPDATED_EXECUTION`` rows, one per attempt. ``previous``: the result of the last run."""
+    """``UPDATED_EXECUTION`` rows, one per attempt. ``previous``: the last result."""
     reports: dict[str, list[tuple[Any, Row]]] = defaultdict(list)
     for row in previous:
         reports[row["execution_id"]].append((_order(row["deployed_at"], True, None), row))
@@ -78,7 +78,7 @@ def _order(at: Any, is_deployment: bool, process: str | None) -> Any:
 
 
 def _merge(execution_id: str, reports: list[tuple[Any, Row]]) -> dict[str, Any]:
-    """One execution from log lines and its previous row; reports of the deployment count first."""
+    """One execution from lines and its previous row; deployments count first."""
     reports.sort(key=lambda report: report[0])
     rows = [row for _, row in reports]
     merged: dict[str, Any] = {"execution_id": execution_id}
@@ -98,10 +98,8 @@ def _time(row: Row) -> Any:
     return row["ts"] if "ts" in row else row["deployed_at"]
 
 
-def _fill_in_jobs(
-    rows: Iterable[dict[str, Any]], events: Iterable[Row], previous: Iterable[Row]
-) -> None:
-    """Sets unknown jobs: the job of the same execution graph, else the only job of the log."""
+def _fill_in_jobs(rows: Iterable[dict[str, Any]], events: Rows, previous: Rows) -> None:
+    """Sets unknown jobs by the execution graph, else the only job of the log."""
     with_job = [event for event in events if event["job_id"] is not None]
     job_of_graph: dict[str, str] = {}
     for row in (*(event for event in with_job if event["execution_id"] is not None), *previous):

@@ -1,4 +1,4 @@
-"""Lives of TaskManagers by cluster, and their losses for the jobs that ran there."""
+"""Lives of TaskManagers by cluster, and losses for the jobs there."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,6 +1,4 @@
-"""Adds to log events where their task ran and to which job they belong, by the executions of their
-cluster.
-"""
+"""Adds to log events their task's host and job, by the executions of their cluster."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -9,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from ingest.flink_logs.patterns import STORE_KINDS
-from spark_jobs.fold.rows import Row, rank
+from spark_jobs.fold.rows import Row, Rows, rank
 from spark_jobs.step_schemas import SERVED_EVENT
 from spark_jobs.steps.executions import LOCATION
 from spark_jobs.transforms.grouped_batches import groups
@@ -59,7 +57,7 @@ def located_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 
 class Places:
-    """The executions of one cluster, and the jobs that its events have named so far."""
+    """A cluster's executions, and the jobs that its events named so far."""
 
     def __init__(self, cluster: str | None) -> None:
         self.cluster = cluster
@@ -71,7 +69,7 @@ class Places:
         self._named_jobs: set[str] = set()
         self._containers: set[str] = set()
 
-    def take(self, executions: Iterable[Row]) -> None:
+    def take(self, executions: Rows) -> None:
         for row in executions:
             self._by_execution[row["execution_id"]] = row
             if row["job_id"] is not None and row["deployed_at"] is not None:
@@ -135,7 +133,7 @@ class Places:
         return {"job_id": jobs.pop()} if len(jobs) == 1 else None
 
 
-def _deployed_until(rows: Iterable[Row], at_ms: int) -> list[Row]:
+def _deployed_until(rows: Rows, at_ms: int) -> list[Row]:
     return [row for row in rows if row["deployed_at"] <= at_ms]
 
 

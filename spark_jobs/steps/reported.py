@@ -19,7 +19,7 @@ SKIP = pa.schema([*arrow_schema(SKIPPED_INPUT), ("job_id", pa.string())])
 
 Batches = Iterable[pa.RecordBatch]
 Wanted = Sequence[tuple[str, str, Sequence[str]]]
-"""(cluster, job, keys of snapshots that the job needs: :mod:`spark_jobs.fold.wanted_snapshots`)."""
+"""(cluster, job, keys of snapshots that the job needs: ``spark_jobs.fold.wanted_snapshots``)."""
 
 _ANY_CLUSTER = ""
 """An audit does not know the cluster of a ``_metadata`` that it reads."""
@@ -51,9 +51,7 @@ def skip_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """One sample for each job with slots on the TaskManager. Before Flink 1.13 there are none: slots
-    are reported without their job.
-    """
+    """For each job with slots on the TaskManager, reported since Flink 1.13."""
     for rows in batches:
         jobs_of_rows = (
             dict.fromkeys(slot["job_id"] for slot in slots or ())

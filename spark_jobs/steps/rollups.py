@@ -26,7 +26,7 @@ Period = tuple[str, int]
 
 
 def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of the hours and days with ``new`` facts, from all ``kept`` facts of these days."""
+    """Hours and days with ``new`` facts, from all ``kept`` facts of these days."""
     with without_garbage_collection():
         for group in groups(batches):
             periods = {period for row in group.rows("new") for period in _periods(row)}
@@ -49,9 +49,9 @@ def rolled_up(kept: Iterable[dict[str, Any]], periods: set[Period]) -> Iterator[
 
 
 def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
-    """One row for each key, as in the database. A retraction voids rows of earlier commits. Of the
-    other rows, a settled one counts before an open one, then the newest. A retracted key has no
-    figures, but an ``as_of``: so the roll-up without it replaces the one with it.
+    """One row for each key, as in the database. A retraction voids rows of earlier commits. Of
+    others, settled ones count first, then the newest. A retracted key has no figures but an
+    ``as_of``, so that the roll-up without it replaces the one with it.
     """
     retracted_at: dict[Any, int] = {}
     dated = [row for row in kept if row["trigger_time"] is not None]

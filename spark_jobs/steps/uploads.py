@@ -1,6 +1,6 @@
-"""What checkpoints uploaded: parsed ``_metadata`` → rows of ``checkpoint_upload``. RocksDB never
-reuses a file number. So a file whose name is also in the compared snapshot was kept if it is the
-same stored file, else it was uploaded again. A file with another name is new.
+"""What checkpoints uploaded: parsed ``_metadata`` → ``checkpoint_upload``. RocksDB never reuses a
+file number, so a file of the same name in the compared snapshot was kept if it is the same stored
+file, else uploaded again. Another name is new.
 """
 
 from collections import defaultdict
@@ -52,9 +52,7 @@ class Comparison(NamedTuple):
 
 
 def file_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of RocksDB files, and the rows (ordinal 0) of each ``_metadata`` that was read to its
-    end.
-    """
+    """RocksDB files, and the row (ordinal 0) of each ``_metadata`` read to its end."""
     for batch in batches:
         is_file = pc.and_(pc.is_valid(batch["path"]), pc.ends_with(batch["local_name"], SST))
         yield batch.filter(pc.or_kleene(pc.equal(batch["ordinal"], 0), is_file))
@@ -65,9 +63,9 @@ def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A row for each comparison of which both snapshots were read, at least one since the last run.
-    Parts, in this order for each cluster: ``needs`` (comparisons of jobs), ``new_files`` (files
-    read since the last run), ``references``.
+    """A row for each comparison of which both snapshots were read, one since the last run. Parts,
+    in this order for each cluster: ``needs`` (comparisons of jobs), ``new_files`` (read since the
+    last run), ``references``.
     """
     uploads = None
     for batch in batches:
@@ -139,7 +137,7 @@ class Uploads:
                 yield row | {"cluster": self.cluster, "as_of": max(read_at, other_read_at)}
 
     def _newest(self, directory: str) -> tuple[Files, Any]:
-        """The files of the newest version of a ``_metadata``, and when it was first read."""
+        """Files of a ``_metadata``'s newest version, and when first read."""
         read_at = self._read_at[directory]
 
         def order(version: Version) -> Any:

@@ -57,10 +57,9 @@ PAIR = [name for name, _ in _PAIR]
 
 
 def ends_of_paths(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
-    """The ends of paths (``ENDS``). ``listed`` and ``referred``: files of audits in which a
-    reference was not found, and these references. ``named``: files of job ids that have several
-    directories (``spread``). ``parts["unread"]``: references of checkpoints that were not read in
-    this audit.
+    """The ends of paths (``ENDS``). ``listed``, ``referred``: files of audits in which a reference
+    was not found, and these references. ``named``: files of job ids that have several directories
+    (``spread``). ``parts["unread"]``: references of checkpoints that this audit did not read.
     """
     files, not_found = parts["files"], parts["not_found"]
     audits = side_tables["not_found"].column("audit_id").combine_chunks()
@@ -107,9 +106,9 @@ def _names(rows: pa.Table) -> pa.Array:
 
 
 def compare_names(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
-    """``SCHEMAS``: files that are kept, and partial sums about other spellings and twins. ``parts``:
+    """``SCHEMAS``: files to keep, and partial sums about other spellings and twins. ``parts``:
     ``ENDS`` without ``used``, grouped by ``end``. Side tables: ``roots``, ``used`` directories, and
-    directories ``set_apart``: excluded and not used.
+    ``set_apart``: excluded ones that are not used.
     """
     spellings = _other_spellings(parts["listed"], parts["referred"])
     twins, kept = _twins(parts["named"], side_tables)
@@ -146,7 +145,7 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
 
 
 def _twins(named: pa.Table, side_tables: Tables) -> tuple[pa.Table, pa.Table]:
-    """Listed files with the end of another one, and those of them whose other names may be used."""
+    """Listed files with another's end, and those whose other names may be used."""
     _, at = arrays.grouped(named, ["audit_id", "end"])
     span = (
         named.append_column("at", pa.array(at))

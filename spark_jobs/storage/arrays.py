@@ -1,5 +1,5 @@
-"""Operations on whole columns of one partition. In sums, ``index`` has the number of the group of
-each row, and ``size`` is the number of groups.
+"""Operations on whole columns of one partition. In sums, ``index`` has the group of each row, and
+``size`` is the number of groups.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,8 +32,7 @@ def numbers(array: pa.Array, unknown: int = UNKNOWN) -> Numbers:
     """An array of whole numbers, or of instants in microseconds."""
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.timestamp("us", array.type.tz))
-    values: Numbers = pc.fill_null(array.cast(pa.int64()), unknown).to_numpy(zero_copy_only=False)
-    return values
+    return np.asarray(pc.fill_null(array.cast(pa.int64()), unknown))
 
 
 def numbers_of(table: pa.Table, name: str, unknown: int = UNKNOWN) -> Numbers:
@@ -46,8 +45,7 @@ def flags_of(table: pa.Table, name: str) -> Flags:
 
 def flags(array: pa.Array) -> Flags:
     """An array of flags, in which null is false."""
-    flag_values: Flags = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
-    return flag_values
+    return np.asarray(pc.fill_null(array, False))
 
 
 def known(array: Numbers) -> Flags:
@@ -66,35 +64,27 @@ def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
 
 
 def joined(table: pa.Table, *names: str) -> pa.Array:
-    """One text for each row. Two texts are equal only if all these columns are; null if a column is
-    null.
-    """
+    """One text for each row, equal only if all columns are; null if one is null."""
     texts = [column(table, name).cast(pa.string()) for name in names]
     return pc.binary_join_element_wise(*texts, "\0") if len(texts) > 1 else texts[0]
 
 
 def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
-    """A number for each text, the same for equal texts of all arrays, and how many numbers there
-    are. The arrays have no nulls.
-    """
+    """A number for each text, equal for equal texts of all arrays, and their count; no nulls."""
     encoded = pa.concat_arrays([pa.array([], pa.string()), *texts]).dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = np.asarray(encoded.indices).astype(np.int64)
     ends = np.cumsum([len(array) for array in texts])[:-1]
     return list(np.split(codes, ends)), len(encoded.dictionary)
 
 
 def find_places(texts: pa.Array, among: pa.Array) -> Numbers:
     """The index of each text in ``among``, -1 if it is missing."""
-    index: Numbers = (
-        pc.fill_null(pc.index_in(texts, value_set=among, skip_nulls=True), -1)
-        .to_numpy(zero_copy_only=False)
-        .astype(np.int64)
-    )
-    return index
+    index = pc.index_in(texts, value_set=among, skip_nulls=True)
+    return np.asarray(pc.fill_null(index, -1)).astype(np.int64)
 
 
 def require_places(texts: pa.Array, among: pa.Array) -> Numbers:
-    """Like :func:`find_places`; raises ``LookupError`` if a text is missing."""
+    """Like ``find_places``; raises ``LookupError`` if a text is missing."""
     index = find_places(texts, among)
     if (index < 0).any():
         raise LookupError(
@@ -104,9 +94,7 @@ def require_places(texts: pa.Array, among: pa.Array) -> Numbers:
 
 
 def places_in(rows: pa.Table, among: pa.Table, *names: str) -> Numbers:
-    """The index in ``among`` of the row with equal columns ``names``, for each row; -1 if there is
-    none.
-    """
+    """For each row, the index in ``among`` of the one with equal ``names``, or -1."""
     if not among.num_rows:
         return np.full(rows.num_rows, -1)
     return find_places(joined(rows, *names), joined(among, *names))
@@ -126,7 +114,7 @@ def taken(array: pa.Array, index: Numbers) -> pa.Array:
 
 
 def sums(index: Numbers, values: Numbers, size: int) -> Numbers:
-    """Sums of ``values`` by group, without unknown ones; limited to the largest 64-bit integer."""
+    """Sums of known ``values`` by group, at most the largest 64-bit integer."""
     is_known = known(values)
     index, values = index[is_known], values[is_known]
     if len(values) and values.max() > _LARGEST // len(values):
@@ -174,23 +162,21 @@ def _column(values: Any, kind: pa.DataType, rows: int) -> pa.Array:
 
 
 def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
-    """The distinct keys, which may have nulls, and the index of each row's key."""
+    """The distinct keys, perhaps null, and the index of each row's key."""
     numbered = rows.select(list(key)).append_column(
         "_at", pa.array(range(rows.num_rows), pa.int64())
     )
     groups = numbered.group_by(list(key)).aggregate([("_at", "list")])
     index: Numbers = np.zeros(rows.num_rows, np.int64)
     lists = column(groups, "_at_list")
-    index[pc.list_flatten(lists).to_numpy(zero_copy_only=False)] = pc.list_parent_indices(
-        lists
-    ).to_numpy(zero_copy_only=False)
+    index[np.asarray(pc.list_flatten(lists))] = np.asarray(pc.list_parent_indices(lists))
     return groups.select(list(key)), index
 
 
 def summed(
     rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = (), largest: Sequence[str] = ()
 ) -> pa.Table:
-    """A row for each key; the other columns have the smallest or largest value, or the sum."""
+    """A row for each key; other columns have the smallest, largest or sum."""
     group_table, index = grouped(rows, key)
     for name in (name for name in rows.column_names if name not in key):
         if name in smallest or name in largest:

@@ -1,10 +1,8 @@
-"""An audit from its inputs to its tables. Data that grow with the number of files are processed by
-steps of an :class:`Engine`, in this process or on Spark. Data that grow only with jobs, directories
-and checkpoints are judged in :func:`judge`, as plain rows.
-
-The main steps: the references of each checkpoint (``snapshots``), the facts of each path
-(``path_facts``), the verdict on each file (``verdicts``). They work on whole Arrow columns. A Spark
-worker has only a part of the paths, so a step may return partial sums.
+"""An audit from its inputs to its tables. Data that grow with files are processed by steps of an
+``Engine``, here or on Spark; data that grow only with jobs, directories and checkpoints in
+``judge``, as plain rows. The steps (references of each checkpoint: ``snapshots``; facts of each
+path: ``path_facts``; verdicts: ``verdicts``) work on whole Arrow columns. A Spark worker has only
+part of the paths, so a step may return partial sums.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -37,7 +35,16 @@ from spark_jobs.storage import (
     verdicts,
 )
 from spark_jobs.storage.arrays import Tables, summed
-from spark_jobs.storage.plain import Key, Row, by, is_below, key_of, keys, plain_rows, table_of
+from spark_jobs.storage.plain import (
+    Key,
+    Row,
+    by,
+    is_below,
+    key_of,
+    keys,
+    plain_rows,
+    table_of,
+)
 from spark_jobs.storage.reach import Index, Reaches
 from spark_jobs.storage_words import LIVE
 
@@ -62,8 +69,8 @@ class Engine(Protocol):
         group_keys: GroupKeys | None = None,
         side_tables: Tables | None = None,
     ) -> dict[str, Rows]:
-        """``schemas``: of the results. Without ``group_keys``, the results of one call of the
-        previous step are in one call.
+        """``schemas``: of the results. Without ``group_keys``, one call gets what one call of the
+        previous step returned.
         """
 
     def collect(self, rows: Rows) -> pa.Table:
@@ -72,13 +79,12 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Inputs:
-    """All paths are canonical except those of ``parsed``.
-
-    ``jobs``: ``restored_path`` is the directory that the job was restored from,
-    ``written_directory`` the job directory that it is known to write. ``parsed``: rows of
-    ``_metadata``; a file that was read to its end has a row with ordinal 0, any other one a row with
-    a ``failure``. ``known_files``, ``earlier`` (references) and ``state`` (``previous_audit.STATES``)
-    are from the previous audit. ``statements``: ``audit_request.Statement``.
+    """Paths are canonical except in ``parsed``. ``jobs``: ``restored_path`` is the directory that
+    the job was restored from, ``written_directory`` the job directory that it is known to write.
+    ``parsed``: rows of ``_metadata``; a file read to its end has a row with ordinal 0, others one
+    with a ``failure``. ``known_files``, ``earlier`` (references) and ``state``
+    (``previous_audit.STATES``) are of the previous audit. ``statements``:
+    ``audit_request.Statement``.
     """
 
     roots: Sequence[Row]
@@ -95,7 +101,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Judged:
-    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending`` and
+    """``live``, ``not_live``: all listed files with their verdict. ``absent``, ``pending``,
     ``state`` (``previous_audit.STATES`` and ``audit_tables.NEEDED``) are for the next audit.
     """
 
@@ -442,7 +448,7 @@ def _compare_names(
     used_directories: Set[Key],
     excluded: Set[Key],
 ) -> _SimilarNames:
-    """Compares names only if a reference was not found, or a job id has several directories."""
+    """Only if a reference was not found, or a job id has several directories."""
     in_job = [row for row in file_directories if row["job_id"] is not None]
     spread = [
         dict(zip(("audit_id", "job_id"), key, strict=True))
@@ -505,9 +511,7 @@ def _compare_names(
 
 
 def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]:
-    """References of jobs to files of other jobs. ``job_id`` and ``job_directory`` are null if a
-    savepoint refers to the files.
-    """
+    """References of jobs to other jobs' files. A savepoint's job columns are null."""
     referrer = ("job_no", "root_no", "other_job_directory")
     checkpoints_of = by(sums.rows("chained"), *referrer)
     return [

@@ -1,9 +1,7 @@
-"""Retained checkpoints and savepoints: their figures, whether they can be restored, and whether a
-job may still restore from them.
-"""
+"""Retained snapshots: figures, and whether jobs can and may still restore from them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,6 +20,7 @@ from spark_jobs.storage.plain import (
     US_PER_S,
     Key,
     Row,
+    Rows,
     by,
     is_at_most,
     is_less,
@@ -36,10 +35,8 @@ from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 CHECKPOINT = ("audit_id", "metadata_path")
 
 
-def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[Row]:
-    """Adds the sums of references, ``self_contained`` and ``resolvable`` (null if unknown).
-    ``figures``: by the number of the snapshot.
-    """
+def with_figures(snapshots: Rows, figures: Mapping[int, Row]) -> list[Row]:
+    """Adds sums, ``self_contained`` and ``resolvable``. ``figures``: by snapshot number."""
     nothing = dict.fromkeys(FIGURES, 0)
     rows_with_figures = []
     for number, snapshot in enumerate(snapshots):
@@ -56,7 +53,7 @@ def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[R
     return rows_with_figures
 
 
-def age_starts(metadata: Iterable[Row]) -> dict[Key, int]:
+def age_starts(metadata: Rows) -> dict[Key, int]:
     """Listed ``_metadata`` → the instant from which its age counts; ``NEVER`` if unknown."""
     starts: dict[Key, int] = {}
     for row in metadata:
@@ -66,28 +63,27 @@ def age_starts(metadata: Iterable[Row]) -> dict[Key, int]:
     return starts
 
 
-def with_owners(checkpoints: Iterable[Row], owners: Iterable[Row]) -> list[Row]:
-    """Adds the data of ``owners.owners`` on the job in whose directory the checkpoint is."""
+def with_owners(checkpoints: Rows, owners: Rows) -> list[Row]:
+    """Adds the data of ``owners.owners`` on the job of the directory."""
     owner_of = {key_of(owner, JOB_DIRECTORY): owner for owner in owners}
     return [NOBODY | owner_of.get(key_of(row, JOB_DIRECTORY), {}) | row for row in checkpoints]
 
 
 def with_verdicts(
     checkpoints: Sequence[Row],
-    outcomes: Iterable[Row],
-    roots: Iterable[Row],
+    outcomes: Rows,
+    roots: Rows,
     age_starts: Mapping[Key, int],
     dead: Mapping[Key, int],
     copied: Set[Key],
 ) -> list[Row]:
     """Adds ``verdict``, ``is_attested`` and ``successor_job_id``. ``checkpoints``: from
-    :func:`with_owners`. ``dead``: (audit_id, directory) of a job attested to be dead → since when.
-    ``copied``: checkpoints with the same content as another one, which may be the same file.
-
-    A checkpoint is waste if its job was seen in a terminal state, and a job restored from it, or
-    from a later checkpoint of its job, has since completed a whole checkpoint that needs only its
-    own files. While another job that may run was restored from that job and has no such checkpoint,
-    no checkpoint of that job is waste. A dead job needs no successor. A savepoint is never waste.
+    ``with_owners``. ``dead``: (audit_id, directory) of a job attested dead → since when.
+    ``copied``: checkpoints with the same content as another, perhaps the same file. A checkpoint is
+    waste if its job was seen in a terminal state, and a job restored from it, or from a later one
+    of its job, has since completed a whole checkpoint that needs only its own files. While another
+    job that may run was restored from that job and has no such checkpoint, none of that job is
+    waste. A dead job needs no successor. A savepoint is never waste.
     """
     by_origin = by(outcomes, "audit_id", "from_job_directory")
     # An heir of a directory that was not read: the directory may be another name of this one.
@@ -128,10 +124,8 @@ def with_verdicts(
     return judgements
 
 
-def with_namers(judged: Iterable[Row], namers: Sequence[Row]) -> list[Row]:
-    """Keeps waste of which some file is kept: only the ``_metadata`` tells what that file is.
-    ``namers``: ``verdicts.NAMERS``.
-    """
+def with_namers(judged: Rows, namers: Sequence[Row]) -> list[Row]:
+    """Keeps waste whose ``_metadata`` explains kept files. ``namers``: ``verdicts.NAMERS``."""
     goes, stays = (
         {row["checkpoint_no"] for row in namers if row["goes"] == flag} for flag in (True, False)
     )
@@ -145,7 +139,7 @@ def with_namers(judged: Iterable[Row], namers: Sequence[Row]) -> list[Row]:
 
 def _is_waste(
     row: Row,
-    heirs: Iterable[Row],
+    heirs: Rows,
     successors: Sequence[Row],
     root: Row,
     age_from: int | None,
@@ -193,9 +187,7 @@ def _with_clocks_apart(at: int | None) -> int | None:
 
 
 def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
-    """Whether this heir alone proves that the checkpoint is not needed: heirs of two runs prove
-    nothing about checkpoints between these runs.
-    """
+    """Whether this heir alone proves it unneeded: heirs of two runs prove nothing in between."""
     left_up_to, left_at = heir["from_checkpoint_id"], heir["restored_at"]
     return (
         is_at_most(row["checkpoint_id"], left_up_to)
@@ -209,24 +201,23 @@ def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
     )
 
 
-def _own_checkpoints(checkpoints: Iterable[Row]) -> dict[Key, list[Row]]:
+def _own_checkpoints(checkpoints: Rows) -> dict[Key, list[Row]]:
     return by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
 
 
 def with_outcomes(
-    checkpoints: Iterable[Row],
-    restores: Iterable[Row],
+    checkpoints: Rows,
+    restores: Rows,
     sole_owners: Sequence[Row],
-    remembered: Iterable[Row],
+    remembered: Rows,
 ) -> list[Row]:
     """Restores with the outcome for their job, by its own checkpoints that were read.
-
-    ``is_independent``: since the restore, the job has completed a whole checkpoint that needs only its own
-    files, and it no longer reads the snapshot's files. ``ended``: it cannot run, and its last
-    checkpoint was read or is known to be gone; a checkpoint that was not found may refer to the
-    snapshot's files. ``is_own``: it was restored from a directory that it writes. ``has_whole``: it
-    has a whole checkpoint of any time; also set for unreported jobs (``forgotten``).
-    ``left_nothing``: Flink deleted its last checkpoint, another job took it over, or it had none.
+    ``is_independent``: it has since completed a whole checkpoint that needs only its own files, and
+    no longer reads the snapshot's files. ``ended``: it cannot run, and its last checkpoint was read
+    or is known to be gone; one that was not found may refer to the snapshot's files. ``is_own``:
+    restored from a directory that it writes. ``has_whole``: it has a whole checkpoint of any time;
+    also for unreported jobs (``forgotten``). ``left_nothing``: Flink deleted its last checkpoint,
+    another job took it over, or it had none.
     """
     own = _own_checkpoints(checkpoints)
     homes = keys(sole_owners, *JOB, "job_directory")
@@ -265,8 +256,8 @@ def with_outcomes(
 
 
 def _is_whole_of_forgotten(row: Row, job: Row) -> bool:
-    """Whether the checkpoint is whole and of this job. Other jobs may have an id that was given: then
-    it must be in the directory that the job wrote and that no known job claims.
+    """Whether the checkpoint is whole and of this job. Others may have an id that was given: then
+    it must be in the directory that the job wrote and no known job claims.
     """
     is_its_own = not is_given(job["job_id"]) or (
         row["job_directory"] == job["written_directory"] and not row["claims"]
@@ -275,14 +266,14 @@ def _is_whole_of_forgotten(row: Row, job: Row) -> bool:
 
 
 def last_unfound(
-    checkpoints: Iterable[Row],
-    outcomes: Iterable[Row],
-    jobs: Iterable[Row],
+    checkpoints: Rows,
+    outcomes: Rows,
+    jobs: Rows,
     sole_owners: Sequence[Row],
-    remembered: Iterable[Row],
+    remembered: Rows,
 ) -> set[Key]:
-    """``JOB`` keys of ended jobs whose last checkpoint was not found: somebody may have moved it, and
-    its files may be in the job's directory. ``checkpoints``: from :func:`with_owners`.
+    """``JOB`` keys of ended jobs whose last checkpoint was not found: it may have been moved, and
+    its files may be in the job's directory. ``checkpoints``: from ``with_owners``.
     """
     own = _own_checkpoints(checkpoints)
     left = _Left.of(outcomes, sole_owners, remembered)
@@ -300,19 +291,16 @@ def last_unfound(
 
 @dataclass(frozen=True)
 class _Left:
-    """What is known of the checkpoints that jobs left. ``up_to``: ``JOB`` → number of its last
-    checkpoint that another job took over: that job deletes the checkpoint when it needs it no
-    longer. ``read``: ``JOB`` → the newest checkpoints that audits read
-    (``previous_audit.REMEMBERED``), whose references are known.
+    """Checkpoints that jobs left. ``up_to``: ``JOB`` → number of its last one that another job took
+    over, which deletes it when it is no longer needed. ``read``: ``JOB`` → the newest ones that
+    audits read (``previous_audit.REMEMBERED``), whose references are known.
     """
 
     up_to: Mapping[Key, int | None]
     read: Mapping[Key, Sequence[Row]]
 
     @classmethod
-    def of(
-        cls, outcomes: Iterable[Row], sole_owners: Iterable[Row], remembered: Iterable[Row]
-    ) -> "_Left":
+    def of(cls, outcomes: Rows, sole_owners: Rows, remembered: Rows) -> "_Left":
         succeeded = by(
             (job for job in outcomes if job["is_independent"] and not job["is_own"]),
             "audit_id",
@@ -329,10 +317,10 @@ class _Left:
 
 
 def _is_since_restore(row: Row, job: Row) -> bool:
-    """Whether the job completed this checkpoint after it was restored. A restored job continues its
-    numbers, so a lower number is of another writer. Before the job completes a checkpoint, all
-    present ones are of the run before. Files newer than the last checkpoint of an ended job are of
-    another writer. A later run under the same id may have begun without a snapshot.
+    """Whether the job completed this checkpoint after its restore. A restored job continues its
+    numbers: a lower one is of another writer. Before its first checkpoint, all are of the run
+    before. Files newer than an ended job's last checkpoint are of another writer: a later run under
+    the same id may have begun without a snapshot.
     """
     is_of_run = is_at_most(job["started_at"], _with_clocks_apart(job["restored_at"]), unknown=True)
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
@@ -344,9 +332,9 @@ def _is_since_restore(row: Row, job: Row) -> bool:
     return bool(is_of_run and counts_on and has_completed and is_of_job and is_since)
 
 
-def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
-    """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat if an
-    application starts again under the same id.
+def _is_accounted(job: Row, own: Rows, left: _Left) -> bool:
+    """Whether a job's last checkpoint was read, or is known to be gone. Numbers repeat if an
+    application starts again under its id.
     """
     last_id, last_at = job["last_completed_id"], job["last_completed_at"]
     if job["keeps_last"] is False:
@@ -365,7 +353,7 @@ def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
     # A new JobManager starts the job again, and the job may end without another checkpoint.
     since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
 
-    def has_last(rows: Iterable[Row]) -> bool:
+    def has_last(rows: Rows) -> bool:
         return any(
             is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since)
             for row in rows
@@ -376,7 +364,7 @@ def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
 
 
 def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
-    """Number of a checkpoint → number of the previous checkpoint of its job; no savepoints."""
+    """Number of a checkpoint → number of its job's previous one; no savepoints."""
     in_job: dict[Key, list[int]] = {}
     for number, row in enumerate(snapshots):
         if not row["is_savepoint"] and row["job_directory"] is not None:
@@ -390,10 +378,8 @@ def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
     return {after: before for numbers in ordered for before, after in pairwise(numbers)}
 
 
-def superseded(checkpoints: Sequence[Row], restores: Iterable[Row]) -> set[Key]:
-    """Checkpoints that are older than a whole checkpoint of their job, or than the one from which a
-    job with a whole checkpoint was restored.
-    """
+def superseded(checkpoints: Sequence[Row], restores: Rows) -> set[Key]:
+    """Older than a whole checkpoint of the job, or than the origin of a job that has one."""
     in_job = [
         row
         for row in checkpoints
@@ -420,8 +406,8 @@ def superseded(checkpoints: Sequence[Row], restores: Iterable[Row]) -> set[Key]:
     return superseded_keys
 
 
-def restored_directories(outcomes: Iterable[Row]) -> set[Key]:
-    """(audit_id, directory) of snapshots that jobs which may run were restored from and may need."""
+def restored_directories(outcomes: Rows) -> set[Key]:
+    """(audit_id, directory) of snapshots that restored jobs may still need."""
     return {
         (job["audit_id"], job["restored_path"])
         for job in outcomes
@@ -433,11 +419,9 @@ def checkpoint_rows(
     checkpoints: Sequence[Row],
     previous: Mapping[int, int],
     compared: Mapping[int, Row],
-    jobs: Iterable[Row],
+    jobs: Rows,
 ) -> list[Row]:
-    """Rows of ``storage_checkpoint``. The job of a savepoint is known if the six digits in its name
-    fit only one job.
-    """
+    """``storage_checkpoint``. A savepoint's job is known if only one fits the digits in its name."""
     fitting: dict[Key, set[Key]] = defaultdict(set)
     for job in jobs:
         fitting[job["audit_id"], job["job_id"][:6]].add((job["cluster"], job["job_id"]))

@@ -1,11 +1,11 @@
-"""Directories with files, and the facts about their audit, root and job that verdicts need."""
+"""Directories with files, and what verdicts need of their root and job."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from ingest.storage.layout import JOB_CHARS
 from spark_jobs.storage.owners import JOB_DIRECTORY, NOBODY
-from spark_jobs.storage.plain import US_PER_H, Key, Row, is_below, key_of
+from spark_jobs.storage.plain import US_PER_H, Key, Row, Rows, is_below, key_of
 
 FUTURE_AFTER_H = 1
 """A file dated more than this after the listing began has a wrong time."""
@@ -13,7 +13,7 @@ FUTURE_AFTER_H = 1
 
 @dataclass(frozen=True)
 class DirectoryFacts:
-    owners: Iterable[Row]
+    owners: Rows
     needed_jobs: set[Key]
     """(audit_id, job_id) of jobs whose task-owned files a retained snapshot may need."""
     all_needed: set[str]
@@ -29,7 +29,7 @@ class DirectoryFacts:
 
 
 def directory_rows(
-    file_directories: Iterable[Row], roots: Sequence[Row], facts: DirectoryFacts
+    file_directories: Rows, roots: Sequence[Row], facts: DirectoryFacts
 ) -> list[Row]:
     owners: Mapping[Key, Row] = {key_of(owner, JOB_DIRECTORY): owner for owner in facts.owners}
     lost_elsewhere = {

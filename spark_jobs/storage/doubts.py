@@ -1,12 +1,12 @@
-"""Doubts: anything that may hide a referrer of files. A doubt keeps all files within its reach
-(``reach``). Its meaning and the actions that end it are in :data:`spark_jobs.storage_words.DOUBTS`.
-If two spellings may mean one file, only an operator can decide: an alias makes them one, an alias of
-a prefix to itself says that they differ.
+"""Doubts: anything that may hide a referrer of files. A doubt keeps all files within its ``reach``;
+its meaning and what ends it are in ``storage_words.DOUBTS``. If two spellings may mean one file,
+only an operator can decide: an alias makes them one, an alias of a prefix to itself says that they
+differ.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import reduce
 from operator import or_
 
@@ -21,6 +21,7 @@ from spark_jobs.storage.plain import (
     US_PER_S,
     Key,
     Row,
+    Rows,
     as_json,
     by,
     is_less,
@@ -61,9 +62,9 @@ _OF_CHECKPOINT = re.compile(r"/chk-[0-9]+/_metadata")
 _HIDES_CHECKPOINT = re.compile(r"/(?:chk-[0-9]+|[0-9a-f]{32}|_metadata)$")
 
 
-def listing_doubts(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches) -> list[Row]:
-    """Doubts about listings, with their reach: an unlisted directory may contain a checkpoint of the
-    job in whose directory it is, or else of any job.
+def listing_doubts(doubts: Rows, roots: Sequence[Row], reaches: Reaches) -> list[Row]:
+    """Doubts about listings: an unlisted directory may contain a checkpoint of the job in whose
+    directory it is, else of any job.
     """
     rows = list(doubts)
     places = _in_jobs([f"{row['subject']}/{METADATA_NAME}" for row in rows], _MADE_BY_FLINK)
@@ -78,9 +79,7 @@ def listing_doubts(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches
 
 
 def _in_jobs(paths: Sequence[str], layout: re.Pattern[str]) -> list[tuple[str | None, str | None]]:
-    """(job directory, job id) of each path; (None, None) if the path is not in Flink's ``layout``:
-    other directories may hold files of any job.
-    """
+    """(job directory, job id) of each path; (None, None) outside Flink's ``layout``."""
     where = placed(pa.array(paths, pa.string()))
     return [
         (directory, job_id)
@@ -118,10 +117,8 @@ def _unlisted_reach(
     return below(subject)
 
 
-def are_listed_whole(doubts: Iterable[Row], roots: Sequence[Row]) -> list[bool]:
-    """Whether all files below each root were listed. The target of a link counts as listed if it is
-    below an audited root.
-    """
+def are_listed_whole(doubts: Rows, roots: Sequence[Row]) -> list[bool]:
+    """By root. A link's target counts as listed if it is below an audited root."""
     inside = Counter(
         key_of(row, ("audit_id", "root"))
         for row in doubts
@@ -132,8 +129,8 @@ def are_listed_whole(doubts: Iterable[Row], roots: Sequence[Row]) -> list[bool]:
     return [root["unlisted"] == inside[key_of(root, ("audit_id", "root"))] for root in roots]
 
 
-def metadata_doubts(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> list[Row]:
-    """Doubts about ``_metadata`` files, with their reach. ``settled``: files without a doubt."""
+def metadata_doubts(doubts: Rows, reaches: Reaches, settled: Set[Key]) -> list[Row]:
+    """Doubts about ``_metadata``. ``settled``: files without a doubt."""
     rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
     places = _in_jobs([row["subject"] for row in rows], _OF_CHECKPOINT)
     return [
@@ -147,13 +144,13 @@ def metadata_doubts(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) 
 
 
 def _reach_of_pair(root: str | None, other_root: str | None, *directories: str) -> Reach:
-    """All of two roots if they differ: since they share directories, one may be the other."""
+    """Both roots if they differ: sharing directories, one may be the other."""
     if root == other_root or root is None or other_root is None:
         return below(*directories)
     return below(root, other_root)
 
 
-def void_attestations(statements: Iterable[Row]) -> Iterator[Row]:
+def void_attestations(statements: Rows) -> Iterator[Row]:
     detail = message("It no longer counts: from this audit on, no verdict is based on it.")
     for row in statements:
         directory = row["subject"]
@@ -176,12 +173,10 @@ def _foreign_file_statement(row: Row) -> list[Row]:
     return [file | {"modified": modified, "head_sha256": head}]
 
 
-def without_failed_checkpoints(
-    doubts: Sequence[Row], owners: Iterable[Row], metadata: Iterable[Row]
-) -> list[Row]:
-    """Leaves out doubts about a ``_metadata`` whose checkpoint provably never completed, so that it
-    refers to nothing. Numbers repeat if a job starts again under its id, so the file must have been
-    written at the time of that checkpoint.
+def without_failed_checkpoints(doubts: Sequence[Row], owners: Rows, metadata: Rows) -> list[Row]:
+    """Leaves out doubts about a ``_metadata`` whose checkpoint provably never completed: it refers
+    to nothing. Numbers repeat if a job starts again under its id, so the file must be of that
+    checkpoint's time.
     """
     failed = by(
         (
@@ -213,9 +208,9 @@ def without_failed_checkpoints(
     return [doubt for doubt, location in pairs if not is_explained(doubt, *location)]
 
 
-def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> Iterator[Row]:
-    """A doubt for each file system that is in references but has no audited root. It reaches the
-    jobs whose directories are in these references.
+def unknown_authorities(outside: Rows, roots: Rows) -> Iterator[Row]:
+    """A doubt for each file system in references without an audited root. It reaches the jobs whose
+    directories are in these references.
     """
     known: dict[str, set[str]] = {}
     for root in roots:
@@ -230,8 +225,8 @@ def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> Iterato
             yield _doubt(row, row["authority"], "unknown_authority", detail, reach)
 
 
-def spelling_doubts(spellings: Iterable[Row]) -> Iterator[Row]:
-    """One doubt per audit. It names the first spelling and reaches the directories of all."""
+def spelling_doubts(spellings: Rows) -> Iterator[Row]:
+    """One per audit: names the first spelling, reaches the directories of all."""
     for rows in by(spellings, "audit_id").values():
         first = min(rows, key=lambda row: str(row["path"]))
         files = sum(row["files"] for row in rows)
@@ -243,9 +238,9 @@ def spelling_doubts(spellings: Iterable[Row]) -> Iterator[Row]:
         yield _doubt(first, first["referred_as"], "other_spelling", detail, reach)
 
 
-def twin_doubts(pairs: Iterable[Row], copied: Set[Key]) -> Iterator[Row]:
-    """A doubt for each pair of directories that hold the same files. ``copied``: pairs of which one
-    is a copy that nobody writes to and no reference names. Their files are judged one by one.
+def twin_doubts(pairs: Rows, copied: Set[Key]) -> Iterator[Row]:
+    """A doubt for each pair of directories with the same files. ``copied``: pairs of which one is a
+    copy that nobody writes to and no reference names; their files are judged one by one.
     """
     for pair in pairs:
         key = (pair["audit_id"], pair["job_directory"], pair["other_job_directory"])
@@ -261,10 +256,9 @@ def twin_doubts(pairs: Iterable[Row], copied: Set[Key]) -> Iterator[Row]:
         yield _doubt(pair, pair["directory"], TWO_NAMES, detail, reach)
 
 
-def same_content_doubts(snapshots: Iterable[Row], copied: Set[Key]) -> Iterator[Row]:
-    """A doubt for each checkpoint whose ``_metadata`` has the same content as another one of that
-    job and number. Jobs with fixed ids also have many checkpoints of one number, but their
-    references differ.
+def same_content_doubts(snapshots: Rows, copied: Set[Key]) -> Iterator[Row]:
+    """A doubt for each checkpoint whose ``_metadata`` equals another one of that job and number.
+    Jobs with fixed ids have many of one number, but with other references.
     """
     for group in _same_content(snapshots):
         first, last = (min(group, key=_path), max(group, key=_path))
@@ -281,8 +275,8 @@ def same_content_doubts(snapshots: Iterable[Row], copied: Set[Key]) -> Iterator[
             yield _doubt(row, row["metadata_path"], TWO_NAMES, detail, reach)
 
 
-def copied_snapshots(snapshots: Iterable[Row]) -> set[Key]:
-    """(audit_id, metadata_path) of checkpoints with the same content as another one."""
+def copied_snapshots(snapshots: Rows) -> set[Key]:
+    """(audit_id, metadata_path) of checkpoints with another's content."""
     return {
         (row["audit_id"], row["metadata_path"])
         for group in _same_content(snapshots)
@@ -290,7 +284,7 @@ def copied_snapshots(snapshots: Iterable[Row]) -> set[Key]:
     }
 
 
-def _same_content(snapshots: Iterable[Row]) -> list[list[Row]]:
+def _same_content(snapshots: Rows) -> list[list[Row]]:
     checkpoints = (row for row in snapshots if row["place"] == "metadata")
     groups = by(checkpoints, "audit_id", "job_id", "checkpoint_id", "metadata_bytes", "digest")
     return [group for group in groups.values() if len({_path(row) for row in group}) > 1]
@@ -301,17 +295,16 @@ def _path(row: Row) -> str:
 
 
 def restored_from_gone(
-    restores: Iterable[Row],
-    snapshots: Iterable[Row],
+    restores: Rows,
+    snapshots: Rows,
     newest: Mapping[Key, Row],
     roots: Sequence[Row],
     reaches: Reaches,
 ) -> Iterator[Row]:
-    """A doubt for each job that may still use the files of a snapshot that was not read, because it
-    is gone or outside the roots. The doubt ends with another completed checkpoint of the job. If the
-    snapshot was of another job, that checkpoint must have been read too, since it may refer to the
-    same files. A database in checkpoint storage (``reads_restored``) keeps reading the files.
-    ``newest``: :func:`newest_checkpoints`.
+    """A doubt for each job that may still use files of a snapshot that was not read: gone or
+    outside the roots. It ends with another completed checkpoint of the job; if the snapshot was of
+    another job, one that was read, since it may refer to the same files. A database in checkpoint
+    storage (``reads_restored``) keeps reading the files. ``newest``: ``newest_checkpoints``.
     """
     read = keys(snapshots, "audit_id", "directory")
     for job in may_run(restores):
@@ -338,10 +331,9 @@ def restored_from_gone(
         yield _doubt(job | {"root": root or ""}, path, reason, detail, reach)
 
 
-def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> Iterator[Row]:
-    """A doubt for each job that may use the files of a snapshot with an unknown path: Flink does not
-    always report the path. A later checkpoint of its own ends the doubt. ``newest``:
-    :func:`newest_checkpoints`.
+def restored_from_unknown(jobs: Rows, newest: Mapping[Key, Row]) -> Iterator[Row]:
+    """A doubt for each job that may use files of a snapshot whose path Flink did not report, until
+    a later checkpoint of its own. ``newest``: ``newest_checkpoints``.
     """
     for job in may_run(jobs):
         began_at = largest((job["started_at"], job["restored_at"]))
@@ -361,12 +353,10 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> Ite
             yield _doubt(job, job["job_id"], "restored_from_unknown", detail, EVERYTHING)
 
 
-def writes_elsewhere(
-    jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence[Row], reaches: Reaches
-) -> list[Row]:
-    """A doubt for each job that stems from the audited roots but writes outside them: its
-    checkpoints may refer to files here. A job stems from the roots if it was restored from there, or
-    if its cluster may have written a listed job directory of its id before it moved.
+def writes_elsewhere(jobs: Rows, listed: Rows, roots: Sequence[Row], reaches: Reaches) -> list[Row]:
+    """A doubt for each job that stems from the audited roots but writes elsewhere: its checkpoints
+    may refer to files here. It was restored from the roots, or its cluster may have written a
+    listed directory of its id before it moved.
     """
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
     directories = by(listed, "audit_id", "job_id")
@@ -401,16 +391,16 @@ def _is_inside(job: Row, place: str, roots: Sequence[Row]) -> bool:
 
 
 def no_checkpoint_found(
-    jobs: Iterable[Row],
-    restores: Iterable[Row],
-    writers: Iterable[Row],
+    jobs: Rows,
+    restores: Rows,
+    writers: Rows,
     newest: Mapping[Key, Row],
     roots: Sequence[Row],
     reaches: Reaches,
 ) -> Iterator[Row]:
-    """A doubt for each running job of the audited roots whose newest checkpoint, or a later one, was
-    not found: the listing may lack files. If the newest one completed after the listing began, any
-    checkpoint of the job is enough. A job is of the roots if it writes below them; if its directory
+    """A doubt for each running job of the audited roots of which neither the newest checkpoint nor
+    a later one was found: the listing may lack files. If the newest completed after the listing
+    began, any checkpoint will do. A job is of the roots if it writes below them; if its directory
     is unknown, also if it may write there or was restored from there.
     """
     restored_here = (job for job in restores if _is_inside(job, "restored_path", roots))
@@ -444,10 +434,10 @@ def no_checkpoint_found(
             yield _doubt(job, job["job_id"], "no_checkpoint_found", detail, reach)
 
 
-def newest_checkpoints(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
-    """``JOB`` → ``id`` and ``modified`` of the newest checkpoint that was read in the directories
-    that it writes. If the job reported no directory, a checkpoint of another job with its id may be
-    there; directories that another job reported are left out.
+def newest_checkpoints(writers: Sequence[Row], snapshots: Rows) -> dict[Key, Row]:
+    """``JOB`` → ``id`` and ``modified`` of the newest read checkpoint in the directories that it
+    writes. If it reported none, another job with its id may be there; directories that others
+    reported are left out.
     """
     reported = keys(
         (writer for writer in writers if writer["written_directory"]), "audit_id", "job_directory"
@@ -472,7 +462,7 @@ def _time(checkpoint: Row) -> tuple[bool, int, int]:
     return modified is not None, modified or 0, checkpoint["id"]
 
 
-def merge(doubts: Iterable[Row]) -> list[Row]:
+def merge(doubts: Rows) -> list[Row]:
     names = ("audit_id", "subject", "reason")
     return [
         dict(zip(names, key, strict=True))
@@ -488,10 +478,10 @@ def merge(doubts: Iterable[Row]) -> list[Row]:
 
 
 def doubt_rows(
-    doubts: Iterable[Row], blocked: Sequence[set[int]], withheld: Sequence[tuple[int, int]]
+    doubts: Rows, blocked: Sequence[set[int]], withheld: Sequence[tuple[int, int]]
 ) -> list[Row]:
     """Rows of ``storage_doubt``. ``blocked``: numbers of the directories that each doubt reaches;
-    ``withheld``: files and bytes of each directory that are kept only by doubts.
+    ``withheld``: files and bytes by directory kept only by doubts.
     """
     return [
         doubt

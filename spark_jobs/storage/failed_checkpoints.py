@@ -1,4 +1,4 @@
-"""Finds the files of checkpoints that provably never completed, by job directory."""
+"""Finds files of checkpoints that provably never completed."""
 
 from collections.abc import Iterator
 
@@ -17,16 +17,14 @@ FAILED = in_microseconds(JOB_SCHEMA.field("checkpoints_ended").type)
 
 
 class FailedCheckpoints:
-    """``failed``: the list of failed checkpoints of each directory (``FAILED``), in the order of
-    directory numbers. ``lost``: reasons of failures that are told apart.
-
-    Arguments of methods: ``at`` is the directory number of each file, ``number`` the checkpoint id
-    in its path, ``rows`` the indexes of the files to look at.
+    """``failed``: failed checkpoints of each directory (``FAILED``), by directory number. ``lost``:
+    reasons of failures that are told apart. Arguments: ``at`` is the directory number of each file,
+    ``number`` the checkpoint id in its path, ``rows`` the indexes of the files to look at.
     """
 
     def __init__(self, failed: pa.Array, lost: tuple[str, ...]) -> None:
         ends = pc.list_flatten(failed)
-        lengths = pc.fill_null(pc.list_value_length(failed), 0).to_numpy(zero_copy_only=False)
+        lengths = np.asarray(pc.fill_null(pc.list_value_length(failed), 0))
         self._begin = np.concatenate([[0], np.cumsum(lengths)])
         self._number, self._since, ended = (
             numbers(pc.struct_field(ends, name))
@@ -40,9 +38,7 @@ class FailedCheckpoints:
     def of_number_and_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers, before_s: int
     ) -> Flags:
-        """Whether a failed checkpoint of the file's number was under way when the file was written,
-        or up to ``before_s`` later.
-        """
+        """Of a failed checkpoint of its number, under way at most ``before_s`` before."""
         is_failed = np.zeros(len(at), np.bool_)
         for files, checkpoints in self._by_directory(at, rows):
             since, until = self._since[checkpoints], self._until[checkpoints]
@@ -60,9 +56,7 @@ class FailedCheckpoints:
     def of_number_or_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers
     ) -> tuple[Flags, Flags]:
-        """Whether a file is of a failed checkpoint (by its number if it has one, else by its time),
-        and whether of a ``lost`` one.
-        """
+        """Of a failed one (by number, if any, else by time)? Of a ``lost`` one?"""
         is_failed, is_lost = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
         for files, checkpoints in self._by_directory(at, rows):
             lost = self._lost[checkpoints]
@@ -78,7 +72,7 @@ class FailedCheckpoints:
         return is_failed, is_lost
 
     def _by_directory(self, at: Numbers, rows: Numbers) -> Iterator[tuple[Numbers, slice]]:
-        """Indexes of the files of each directory, with the range of its failed checkpoints."""
+        """Files of each directory, with the range of its failed checkpoints."""
         rows = rows[self._begin[at[rows]] < self._begin[at[rows] + 1]]
         order = rows[np.argsort(at[rows], kind="stable")]
         directories, first = np.unique(at[order], return_index=True)

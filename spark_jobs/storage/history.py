@@ -1,6 +1,6 @@
-"""Checkpoints of earlier audits that this audit did not read: which are gone, and which vanished."""
+"""Checkpoints of earlier audits that were not read: which are gone, which vanished."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -14,14 +14,14 @@ from spark_jobs.storage.owners import (
     is_surely_listed,
     is_whole_but_links,
 )
-from spark_jobs.storage.plain import Key, Row, by, key_of, keys, table_of
+from spark_jobs.storage.plain import Key, Row, Rows, by, key_of, keys, table_of
 
 _PATHS = schema(audit_id="text", path="text")
 
 
 class Unread(NamedTuple):
-    """(audit_id, metadata_path) of earlier referrers. ``gone``: they no longer exist. ``vanished``:
-    those of them that were not seen to be discarded, so their files are kept.
+    """(audit_id, metadata_path) of earlier referrers that are ``gone``. ``vanished``: those of them
+    not seen to be discarded, so their files are kept.
     """
 
     gone: set[Key]
@@ -29,22 +29,20 @@ class Unread(NamedTuple):
 
 
 def unread(
-    checkpoints: Iterable[Row],
-    metadata: Iterable[Row],
+    checkpoints: Rows,
+    metadata: Rows,
     read: Set[Key],
-    known: Iterable[Row],
-    jobs: Iterable[Row],
-    sole_owners: Iterable[Row],
+    known: Rows,
+    jobs: Rows,
+    sole_owners: Rows,
     roots: Sequence[Row],
 ) -> Unread:
-    """``checkpoints``: earlier referrers whose references were not read again; a checkpoint that was
-    ``read`` at the same path replaced the earlier one. A checkpoint that is not listed is gone if
-    its path was surely listed (:func:`is_surely_listed`).
-
-    A cluster reports discarded checkpoints by number, so they were in directories that the job
-    writes (``sole_owners``). Numbers repeat if a job starts again under its id, so the time must fit too.
-    ``known``: earlier ``_metadata`` with their modification times; without one, nothing proves that
-    a checkpoint was discarded.
+    """``checkpoints``: earlier referrers that were not read again; one that was ``read`` at the
+    same path replaced the earlier one. An unlisted checkpoint is gone if its path was surely listed
+    (``is_surely_listed``). A cluster reports discarded checkpoints by number, so they were in
+    directories that the job writes (``sole_owners``). Numbers repeat under the same id, so the time
+    must fit too. ``known``: earlier ``_metadata`` with modification times; without one, nothing
+    proves that a checkpoint was discarded.
     """
     whole = by((root for root in roots if is_whole_but_links(root)), "audit_id")
     listed = keys(metadata, "audit_id", "path")
@@ -93,11 +91,9 @@ def unread(
     )
 
 
-def perhaps_elsewhere(
-    checkpoints: Iterable[Row], unread: Unread, vanished: Iterable[Row]
-) -> list[Row]:
-    """Checkpoints that may still exist somewhere, with ``path`` and ``Placed`` columns: those that
-    are not gone, and those that vanished now or before (``vanished``).
+def perhaps_elsewhere(checkpoints: Rows, unread: Unread, vanished: Rows) -> list[Row]:
+    """Checkpoints that may still exist somewhere, with ``path`` and ``Placed`` columns: those not
+    gone, and those that vanished now or before.
     """
     names = "audit_id", "metadata_path"
     existing = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)

@@ -1,4 +1,4 @@
-"""Places of files in Flink's layout (:mod:`ingest.storage.layout`), for whole columns of paths."""
+"""Places in Flink's layout (``ingest.storage.layout``), for columns of paths."""
 
 import re
 from typing import NamedTuple
@@ -36,9 +36,9 @@ _MOST_DIGITS = 18
 
 
 class Placed(NamedTuple):
-    """``place``: the name of a place in Flink's layout. ``job_directory``: ``<any directory>/<job
-    id>``. It identifies a job in storage, since all jobs of application clusters with high
-    availability have the id 000…0. If a path has none, it is null, as is ``job_id``.
+    """``place``: a place in Flink's layout. ``job_directory``: ``<any directory>/<job id>``. It
+    identifies a job in storage, since all jobs of application clusters with high availability have
+    the id 000…0. Null, as is ``job_id``, if the path has none.
     """
 
     place: pa.Array
@@ -48,14 +48,14 @@ class Placed(NamedTuple):
 
 
 def placed(paths: pa.Array) -> Placed:
-    """Where each path lies in Flink's layout. The patterns are tried in order, each only on paths
-    that contain its literal and matched no earlier pattern.
+    """Where each path lies in Flink's layout. A pattern is tried only on paths that contain its
+    literal and matched no earlier one.
     """
     place = np.full(len(paths), len(PLACES), np.int8)
     directory = np.full(len(paths), -1, np.int64)
     directories: list[pa.Array] = []
     checkpoint_id = np.full(len(paths), -1, np.int64)
-    unmatched = pc.is_valid(paths).to_numpy(zero_copy_only=False).nonzero()[0]
+    unmatched = np.asarray(pc.is_valid(paths)).nonzero()[0]
     for number, layout_place in enumerate((*PLACES, None)):
         candidates = paths.take(pa.array(unmatched))
         if layout_place is None:
@@ -94,7 +94,7 @@ def placed(paths: pa.Array) -> Placed:
 
 
 def with_places(files: pa.Table, path: str = "path") -> pa.Table:
-    """Adds the columns of :class:`Placed`; columns with these names are replaced."""
+    """Adds or replaces the columns of ``Placed``."""
     paths = files.column(path).combine_chunks() if files.num_rows else pa.array([], pa.string())
     places = placed(paths if isinstance(paths, pa.Array) else pa.concat_arrays(paths.chunks))
     kept = files.drop_columns([name for name in Placed._fields if name in files.column_names])
@@ -129,11 +129,11 @@ _JOB_DIRECTORY = (
 
 
 def _flags(array: pa.Array) -> np.ndarray:
-    return np.array(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return np.array(np.asarray(array), dtype=np.bool_)
 
 
 def _slice(paths: pa.Array, begin: int, end: int | None) -> pa.Array:
-    """Slices bytes, which is several times faster; the part that is cut off must be ASCII."""
+    """Slices bytes, several times faster; the part cut off must be ASCII."""
     return pc.binary_slice(paths.cast(pa.binary()), begin, end).cast(pa.string())
 
 
@@ -153,10 +153,10 @@ def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
 
 
 def _checkpoint_ids(paths: pa.Array) -> np.ndarray:
-    """The number of ``chk-N``; -1 if there is none or it exceeds 64 bits."""
+    """The number of ``chk-N``; -1 without one of at most 64 bits."""
     texts = pc.struct_field(pc.extract_regex(paths, r"/chk-(?P<number>[0-9]+)/[^/]*\z"), [0])
     short = pc.if_else(pc.less_equal(pc.utf8_length(texts), _MOST_DIGITS), texts, None)
-    ids = np.array(pc.fill_null(short.cast(pa.int64()), -1).to_numpy(zero_copy_only=False))
+    ids = np.array(np.asarray(pc.fill_null(short.cast(pa.int64()), -1)))
     for at in np.flatnonzero(ids < 0):
         text = texts[int(at)].as_py()
         if text and re.fullmatch("[0-9]{1,40}", text) and int(text) < 2**63:

@@ -1,4 +1,4 @@
-"""The lineage of jobs, and whose task-owned files a retained snapshot may still need."""
+"""Lineage of jobs, and whose task-owned files a snapshot may still need."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from functools import cached_property
 from ingest.flink_ids import is_given
 from ingest.storage.layout import JOB_CHARS
 from spark_jobs.storage.owners import JOB, SAVEPOINT, may_run, root_around
-from spark_jobs.storage.plain import Key, Row, by, key_of, keys
+from spark_jobs.storage.plain import Key, Row, Rows, by, key_of, keys
 
 _JOB_ID = ("audit_id", "job_id")
 _GIVEN_PREFIXES = ("000000", "ffffff")
@@ -16,9 +16,9 @@ _GIVEN_PREFIXES = ("000000", "ffffff")
 
 @dataclass(frozen=True)
 class Family:
-    """The jobs of an audit and their origins. ``sole_owners``: directories with only one job that writes
-    them. ``unfound``: ``JOB`` keys of jobs whose last checkpoint was not found. ``dead``:
-    directories of jobs attested to be dead. ``file_directories``: directories with files.
+    """The jobs of an audit and their origins. ``sole_owners``: directories that only one job
+    writes. ``unfound``: ``JOB`` keys of jobs whose last checkpoint was not found. ``dead``:
+    directories of jobs attested dead. ``file_directories``: those with files.
     """
 
     jobs: Sequence[Row]
@@ -56,8 +56,8 @@ class Family:
         return keys(unknown_origins, "audit_id", "job_id")
 
     def _tells_origin(self, job: Row) -> bool:
-        """Whether the restore shows the job's origin. Only the last restore is known: if it was from
-        the job's own snapshot, or from one without a known job, the origin is unknown.
+        """Whether the restore shows the job's origin. Only the last restore is known: one from its
+        own snapshot, or from none of a known job, does not.
         """
         audit_id, job_id, prefix = job["audit_id"], job["from_job_id"], job["from_prefix"]
         if job_id is None:
@@ -74,7 +74,7 @@ class Family:
 
     @cached_property
     def origins(self) -> dict[Key, set[Key]]:
-        """Job → jobs from which it stems directly, by a restore or by references."""
+        """Job → jobs from which it stems directly, by restore or references."""
         origins: dict[Key, set[Key]] = {}
         for job in self.restores:
             audit_id, of_job = job["audit_id"], origins.setdefault(key_of(job, _JOB_ID), set())
@@ -91,12 +91,10 @@ class Family:
 def needed_jobs(
     metadata: Sequence[Row], family: Family, roots: Sequence[Row]
 ) -> tuple[set[Key], set[str]]:
-    """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits in which those
-    of all jobs may be needed: a snapshot is of an unknown or forgotten job, or a job stems from such
-    a job or from an unknown one.
-
+    """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits in which all
+    may be: a snapshot is of an unknown or forgotten job, or a job stems from such a one.
     ``metadata``: all ``_metadata`` that may exist. Nobody restores from a dead job: its snapshots
-    only keep the job's own files.
+    keep only its own files.
     """
     jobs, by_prefix = family.jobs, family.by_prefix
     of_dead = [row for row in metadata if (row["audit_id"], row["job_directory"]) in family.dead]
@@ -148,12 +146,10 @@ def needed_jobs(
 
 def needed_by_unfound(family: Family, read: Set[Key]) -> set[Key]:
     """(audit_id, job directory) to whose files a last checkpoint that was not found may refer,
-    besides those of its own job; a job id in place of the directory if that may be a copy. These are
-    all origins of the job up to a checkpoint that was ``read`` (audit_id, directory): later ones
-    refer to no other files of earlier jobs.
-
-    If the origin of such a job is unknown, attestations of dead jobs do not count: all files of
-    dead jobs are needed.
+    besides its own job's; a job id in place of the directory if that may be a copy. These are all
+    origins of the job up to a checkpoint that was ``read`` (audit_id, directory): later ones refer
+    to no other files of earlier jobs. If the origin is unknown, attestations do not count: all
+    files of dead jobs are needed.
     """
     unread = [job for job in family.restores if (job["audit_id"], job["restored_path"]) not in read]
     by_job = by(unread, *_JOB_ID)
@@ -186,7 +182,7 @@ def needed_by_unfound(family: Family, read: Set[Key]) -> set[Key]:
 
 
 class Origins:
-    """The origins of jobs. A checkpoint only refers to files of its job and of these origins."""
+    """A checkpoint only refers to files of its job and of the job's origins."""
 
     def __init__(self, family: Family) -> None:
         reported = (job for job in family.jobs if not job["recorded"])
@@ -194,9 +190,7 @@ class Origins:
         self._origins = family.origins
 
     def of(self, audit_id: str, job_id: str) -> Set[str] | None:
-        """Ids of the job and all its origins; None if an origin is unknown, or if other jobs may
-        have one of these ids.
-        """
+        """Ids of the job and its origins; None if one is unknown, or an id may be of others."""
         line = with_ancestors([(audit_id, job_id)], self._origins)
         if not line <= self._known or any(is_given(ancestor) for _, ancestor in line):
             return None
@@ -213,9 +207,7 @@ def with_ancestors(jobs: Iterable[Key], origins: Mapping[Key, Iterable[Key]]) ->
     return reached
 
 
-def chain_rows(
-    chains: Iterable[Row], restores: Iterable[Row], sole_owners: Iterable[Row], roots: Sequence[Row]
-) -> list[Row]:
+def chain_rows(chains: Rows, restores: Rows, sole_owners: Rows, roots: Sequence[Row]) -> list[Row]:
     """Rows of ``storage_chain``."""
     refers = [
         chain

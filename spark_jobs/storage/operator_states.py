@@ -1,9 +1,7 @@
-"""Operator state of retained checkpoints: the bytes of each operator and the elements of its named
-lists. The ``_metadata`` has an offset of eight bytes for each element, which the JobManager holds
-on its heap. At a restore, each subtask gets all elements of a UNION list.
+"""Operator state of retained checkpoints: bytes of each operator and elements of its named lists.
+The ``_metadata`` has eight bytes for each element, which the JobManager holds on its heap; at a
+restore each subtask gets all elements of a UNION list.
 """
-
-from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +9,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import Numbers, column
-from spark_jobs.storage.plain import Row, as_json, by, first_by
+from spark_jobs.storage.plain import Row, Rows, as_json, by, first_by
 
 LEAST_ELEMENTS, LEAST_BYTES = 256, 16 << 10
 """Operators with fewer elements and fewer bytes have no row: every source has a few elements."""
@@ -34,7 +32,7 @@ OPERATORS = pa.schema(
 
 
 def notable_operators(rows: pa.Table) -> pa.Table:
-    """``OPERATORS`` of all ``_metadata``, even of those not read to their end. ``rows``: handles."""
+    """``OPERATORS`` of all ``_metadata``, also partly read. ``rows``: handles."""
     other = pc.is_in(rows.column("kind"), value_set=pa.array(_OTHER_KINDS))
     rows = rows.filter(
         pc.and_(
@@ -90,10 +88,10 @@ def _list_sums(
     rows: pa.Table, code: Numbers, of_operator: np.ndarray, size: int
 ) -> tuple[dict[str, Numbers], dict[int, str]]:
     """Sums of elements, and the column ``states`` by code: JSON of [{name, mode, elements, most}];
-    ``most`` is the largest number of one subtask.
+    ``most``: of one subtask.
     """
     lists = column(rows, "states").filter(pa.array(of_operator))
-    at = code[of_operator][pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)]
+    at = code[of_operator][np.asarray(pc.list_parent_indices(lists))]
     names, modes, offsets = (
         pc.struct_field(pc.list_flatten(lists), name) for name in ("name", "mode", "offsets")
     )
@@ -133,8 +131,8 @@ def _as_json(states: list[Row]) -> str:
     return as_json(shown)
 
 
-def operator_state_rows(operators: Iterable[Row], checkpoint_rows: Iterable[Row]) -> list[Row]:
-    """Rows of ``storage_operator_state``, for checkpoints that were read to their end."""
+def operator_state_rows(operators: Rows, checkpoint_rows: Rows) -> list[Row]:
+    """``storage_operator_state``, for checkpoints read to their end."""
     by_checkpoint = by(operators, "audit_id", "metadata_path")
     names = ("root", "cluster", "job_id", "checkpoint_id", "is_savepoint", "modified")
 

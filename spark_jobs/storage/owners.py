@@ -1,9 +1,7 @@
-"""Which job writes which directory, and the data of that job.
-
-In storage, a directory ``<any directory>/<job id>`` identifies a job, since ids repeat: jobs of
-application clusters with high availability have the id 000…0 or one made of their cluster's name,
-and any job may be given an id. The data that a cluster reports on a job only count for directories
-that the cluster is known to write.
+"""Which job writes which directory, and the data of that job. In storage, ``<any directory>/<job
+id>`` identifies a job, since ids repeat: with high availability, jobs of application clusters have
+the id 000…0 or one made of the cluster's name, and any job may be given an id. What a cluster
+reports on a job counts only for directories that the cluster is known to write.
 """
 
 import re
@@ -15,7 +13,17 @@ from ingest.flink_ids import is_given
 from ingest.storage.layout import QUARANTINE_SUFFIX
 from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, placed
-from spark_jobs.storage.plain import US_PER_S, Row, by, is_below, key_of, keys, largest, smallest
+from spark_jobs.storage.plain import (
+    US_PER_S,
+    Row,
+    Rows,
+    by,
+    is_below,
+    key_of,
+    keys,
+    largest,
+    smallest,
+)
 
 MOST_ENDED = 1000
 """Failed checkpoints of a directory that are kept to explain its files."""
@@ -51,16 +59,16 @@ NOBODY = {
     "terminal": False,
     "seen": False,
 }
-"""The data of :func:`owners` for a directory without a known job."""
+"""The data of ``owners`` for a directory without a known job."""
 JOB_DIRECTORY = ("audit_id", "root", "job_directory")
 JOB = ("audit_id", "cluster", "job_id")
 SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
 
 
-def restores(jobs: Iterable[Row]) -> list[Row]:
-    """Jobs that were restored from a known path, with the origin in ``from_…`` columns.
-    ``from_job_directory``: the directory of the job that took the checkpoint. For a savepoint only
-    ``from_prefix`` is known: the first six digits of its job's id.
+def restores(jobs: Rows) -> list[Row]:
+    """Jobs restored from a known path, with the origin in ``from_…``. ``from_job_directory``: of
+    the job that took the checkpoint. Of a savepoint only ``from_prefix`` is known: the first six
+    digits of its job's id.
     """
     restored = [job for job in jobs if job["restored_path"] is not None]
     places = placed(
@@ -79,10 +87,10 @@ def restores(jobs: Iterable[Row]) -> list[Row]:
 
 
 def earlier_restores(
-    before: Iterable[Row], jobs: Sequence[Row], audit_ids: Iterable[str], *, settled: bool = False
+    before: Rows, jobs: Sequence[Row], audit_ids: Iterable[str], *, settled: bool = False
 ) -> list[Row]:
-    """Restores of earlier audits (``previous_audit.RESTORES``) that are in no current job row, in the
-    form of :func:`restores`. An unreported job counts as one that may run.
+    """Restores of earlier audits (``previous_audit.RESTORES``) without a current job row, in the
+    form of ``restores``. Unreported jobs count as such that may run.
     """
     before = [restore for restore in before if bool(restore["settled"]) == settled]
     known = {key_of(job, JOB): job for job in jobs}
@@ -97,20 +105,18 @@ def earlier_restores(
     return restores(rows)
 
 
-def job_directories(file_directories: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
+def job_directories(file_directories: Rows, snapshots: Rows) -> list[Row]:
     names = (*JOB_DIRECTORY, "job_id")
     read = (snapshot for snapshot in snapshots if snapshot["place"] == "metadata")
     rows = (row for row in (*file_directories, *read) if row["job_directory"] is not None)
     return [dict(zip(names, key, strict=True)) for key in sorted(keys(rows, *names))]
 
 
-def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row]) -> list[Row]:
-    """A row for each directory and each job that writes it (``writes``) or may write it.
-
-    A job writes a directory if its running cluster (not a recording) reported its last checkpoint
-    there. If the cluster reported no directory, the registration decides: the root is registered
-    for only this cluster and has only one directory of the job's id. Otherwise a job without a
-    reported directory may write any directory of its id below roots that allow its cluster.
+def writers(jobs: Rows, directories: Sequence[Row], roots: Rows) -> list[Row]:
+    """A row for each directory and each job that writes it (``writes``) or may. A job writes a
+    directory if its running cluster (not a recording) reported its last checkpoint there or,
+    without a report, if the root is registered for only this cluster and has only one directory of
+    the job's id. Otherwise it may write any directory of its id below roots that allow its cluster.
     """
     same_id = by(directories, "audit_id", "root", "job_id")
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
@@ -136,15 +142,13 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
     return writer_rows
 
 
-def owners(writers: Iterable[Row], shared: Set[str], remembered: Iterable[Row] = ()) -> list[Row]:
+def owners(writers: Rows, shared: Set[str], remembered: Rows = ()) -> list[Row]:
     """A row for each job directory with the data of its job. If several clusters may write it, the
-    values count that keep most files.
-
-    ``suspects``: how many clusters may write it; a directory in ``shared`` also counts one that is
-    forgotten. ``claims``: the same number, or 0 if no job is known to write it. ``cluster`` and
-    ``job_name`` are null unless there is one claim. ``began_at``: the start of a run that did not
-    continue from this directory, now or in an earlier audit (``remembered``): older files are of
-    forgotten runs. ``failed``: checkpoints that provably never completed.
+    values count that keep most files. ``suspects``: how many may write it; in ``shared``, one more
+    that is forgotten. ``claims``: the same, or 0 if no job is known to write it. ``cluster``,
+    ``job_name``: null unless there is one claim. ``began_at``: the start of a run that did not
+    continue from here, now or in an earlier audit (``remembered``): older files are of forgotten
+    runs. ``failed``: checkpoints that provably never completed.
     """
     owner_rows = []
     remembered_by_directory = {row["job_directory"]: row for row in remembered}
@@ -181,9 +185,9 @@ def owners(writers: Iterable[Row], shared: Set[str], remembered: Iterable[Row] =
     return owner_rows
 
 
-def _beginning(jobs: Iterable[Row], remembered: Row) -> Row:
-    """``went_on_at``: the start of the newest run that was restored from this directory when it
-    started; ``began_at``: the start of the newest other run; both now or in an earlier audit.
+def _beginning(jobs: Rows, remembered: Row) -> Row:
+    """``went_on_at``: the start of the newest run that was restored from this directory at its
+    start; ``began_at``: of the newest other run; now or in an earlier audit.
     """
     went_on = {
         remembered.get("went_on_at"),
@@ -202,8 +206,8 @@ def _continues(job: Row) -> bool:
     return is_at_start and is_below(job["restored_path"], job["job_directory"])
 
 
-def _failed_checkpoints(ended: Iterable[Row]) -> list[Row]:
-    """Checkpoints that never completed; none of a number that another checkpoint completed with."""
+def _failed_checkpoints(ended: Rows) -> list[Row]:
+    """Never completed; no number that another checkpoint completed with."""
     ended = list(ended)
     completed = {end["checkpoint_id"] for end in ended if end["completed"] is not False}
     if None in completed:
@@ -212,13 +216,13 @@ def _failed_checkpoints(ended: Iterable[Row]) -> list[Row]:
     return [end for end in never if end["checkpoint_id"] not in completed][:MOST_ENDED]
 
 
-def sole_writers(owners: Iterable[Row]) -> list[Row]:
+def sole_writers(owners: Rows) -> list[Row]:
     return [owner for owner in owners if owner["claims"] == 1]
 
 
 def is_of_time(modified: int | None, end: Row, before_s: int = 0) -> bool:
-    """Whether a file's time fits a checkpoint (one of ``checkpoints_ended``): from ``before_s``
-    before its trigger until shortly after its end.
+    """Whether a file's time fits a checkpoint in ``checkpoints_ended``: from ``before_s`` before
+    its trigger until shortly after its end.
     """
     if modified is None or end["triggered_at"] is None:
         return False
@@ -228,23 +232,23 @@ def is_of_time(modified: int | None, end: Row, before_s: int = 0) -> bool:
     )
 
 
-def may_run(jobs: Iterable[Row]) -> list[Row]:
+def may_run(jobs: Rows) -> list[Row]:
     return [job for job in jobs if not (job["terminal"] and job["seen"])]
 
 
-def root_around(audit_id: str, path: str | None, roots: Iterable[Row]) -> str | None:
-    """The root of the audit that a path is below; None if there is none."""
+def root_around(audit_id: str, path: str | None, roots: Rows) -> str | None:
+    """The audit's root that a path is below, or None."""
     audited = (root for root in roots if root["audit_id"] == audit_id)
     return next((root["root"] for root in audited if is_below(path, root["root"])), None)
 
 
 def is_whole_but_links(root: Row) -> bool:
-    """Whether the root's listing has all files, except those below ``root["links"]``."""
+    """Whether all files were listed, except below ``root["links"]``."""
     return bool(root["unlisted"] == len(root["links"]))
 
 
 def is_surely_listed(path: str, root: Row) -> bool:
-    """Whether the root's listing would have this path if the file existed."""
+    """Whether this path would be listed if the file existed."""
     return (
         is_below(path, root["root"])
         and is_whole_but_links(root)

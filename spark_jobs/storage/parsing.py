@@ -1,4 +1,4 @@
-"""Reads ``_metadata`` files. Executors import this module, so it must not import PySpark."""
+"""Reads ``_metadata``. Executors import this module: no PySpark here."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -118,9 +118,9 @@ def _failure_batch(
 
 
 def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Successors of vanished ``_metadata``: the ``_metadata`` now in ``chk-*`` directories of the
-    same job, as batches of ``WANTED``. If the job's directory cannot be listed, there are none, and
-    the vanished file stays a doubt.
+    """Successors of vanished ``_metadata``: those now in ``chk-*`` directories of the same job, as
+    batches of ``WANTED``. If the job's directory cannot be listed, there are none, and the file
+    stays a doubt.
     """
     for batch in batches:
         files = [file for row in batch.to_pylist() for file in _find_siblings(row)]
@@ -151,7 +151,7 @@ def _find_siblings(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _read_root(row: Mapping[str, Any]) -> str:
-    """The path at which the root is read: ``read_path`` without the part below the root."""
+    """Where the root is read: ``read_path`` without the part below the root."""
     steps = row["path"].removeprefix(row["root"].rstrip("/")).count("/")
     return str(row["read_path"]).rsplit("/", steps)[0] or "/"
 

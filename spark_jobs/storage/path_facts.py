@@ -1,5 +1,5 @@
-"""Brings together all facts about each path: listings, facts of earlier audits, and references. It
-makes a row for each listed file, and partial sums by checkpoint, job and directory.
+"""Brings together all facts about each path: listings, earlier audits, references. Makes a row for
+each listed file, and partial sums by checkpoint, job and directory.
 """
 
 from collections.abc import Iterable
@@ -117,7 +117,7 @@ def collect_facts(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
     # Paths are long: with a single audit no copies with the audit's id are made.
     key = ("audit_id", "path") if len(by_audit) > 1 else ("path",)
     codes, count = arrays.coded(*(arrays.joined(table, *key) for table in tables))
-    paths = Paths(*codes, count)
+    paths = Paths._make([*codes, count])
     file_bytes = arrays.maxima(paths.listing, arrays.numbers_of(listing, "bytes", 0), count)
     at_references = arrays.require_places(
         arrays.joined(references, "audit_id", "metadata_path"),
@@ -163,7 +163,7 @@ def collect_facts(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
 
 
 def _checkpoints(audited: pa.Table, others: pa.Table, audits: Iterable[str]) -> pa.Table:
-    """The distinct checkpoints of both; each of ``others`` once for every audit."""
+    """The distinct checkpoints of both; ``others`` once for every audit."""
     elsewhere = arrays.distinct(others, ["metadata_path"])
     of_audits = (previous_audit.with_audit(elsewhere, audit_id) for audit_id in audits)
     rows = pa.concat_tables(table.select(_CHECKPOINT.names) for table in (audited, *of_audits))
@@ -178,7 +178,7 @@ def _vanished_referrers(files: pa.Table) -> pa.Table:
 
 
 def _are_below_whole(referred: pa.Table, roots: pa.Table) -> Flags:
-    """Whether the path of each reference would surely be listed if its file existed."""
+    """Whether each reference's file would surely be listed if it existed."""
     is_below_whole = np.zeros(referred.num_rows, np.bool_)
     paths, audit_ids = column(referred, "path"), column(referred, "audit_id")
     for root in roots.to_pylist() if referred.num_rows else ():
@@ -201,9 +201,7 @@ def _files(
     resolved: Resolved,
     segment_bytes: Numbers,
 ) -> pa.Table:
-    """The listed files with all their facts. ``listed_path`` is null if it equals ``path``, since
-    both are long.
-    """
+    """Listed files with all facts. ``listed_path``: null if it equals ``path`` (both are long)."""
     roots = side_tables["roots"]
     at_known = np.full(paths.size, -1)
     at_known[paths.known] = np.arange(len(paths.known))
@@ -274,8 +272,8 @@ def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
 
 
 def _job_directories(files: pa.Table) -> pa.Table:
-    """Job directories with the number of their files, and when the newest file was written or first
-    seen (µs). Files of a root outside job directories have one row.
+    """Job directories with the number of files and when the newest was written or first seen (µs);
+    one row for files elsewhere in a root.
     """
     key = ["root_no", "job_directory", "job_id"]
     modified = np.where(

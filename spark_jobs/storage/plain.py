@@ -1,5 +1,5 @@
-"""Plain rows of Arrow tables: instants are microseconds since 1970. A comparison with an unknown
-value (None) is false, as in SQL, unless ``unknown`` is true.
+"""Plain rows of Arrow tables: instants are µs since 1970. A comparison with an unknown value (None)
+is false, as in SQL, unless ``unknown``.
 """
 
 import json
@@ -11,6 +11,7 @@ import pyarrow as pa
 from spark_jobs.arrow_schemas import with_instants
 
 Row = dict[str, Any]
+Rows = Iterable[Row]
 Key = tuple[Any, ...]
 
 US_PER_S = 1_000_000
@@ -28,7 +29,7 @@ def plain_rows(table: pa.Table) -> list[Row]:
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Keys that a row lacks are null; keys that are no columns are left out."""
+    """Missing keys are null; keys that are no columns are left out."""
     return pa.Table.from_pylist(list(rows), schema)
 
 
@@ -36,7 +37,7 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def by(rows: Iterable[Row], *names: str) -> dict[Key, list[Row]]:
+def by(rows: Rows, *names: str) -> dict[Key, list[Row]]:
     """Rows by key; rows with an unknown part of the key are left out."""
     groups: dict[Key, list[Row]] = {}
     for row in rows:
@@ -46,7 +47,7 @@ def by(rows: Iterable[Row], *names: str) -> dict[Key, list[Row]]:
     return groups
 
 
-def keys(rows: Iterable[Row], *names: str) -> set[Key]:
+def keys(rows: Rows, *names: str) -> set[Key]:
     return {tuple(row[name] for name in names) for row in rows}
 
 
@@ -63,7 +64,7 @@ def smallest(values: Iterable[Any]) -> Any:
     return min((value for value in values if value is not None), default=None)
 
 
-def first_by(rows: Iterable[Row], order: Callable[[Row], Any], most: int) -> list[Row]:
+def first_by(rows: Rows, order: Callable[[Row], Any], most: int) -> list[Row]:
     return sorted(rows, key=order)[:most]
 
 

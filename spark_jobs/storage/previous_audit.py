@@ -1,4 +1,4 @@
-"""State that audits leave for the next one: facts about files, references and jobs."""
+"""State that audits leave for the next: files, references, jobs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -14,7 +14,17 @@ from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, Tables, column, known, numbers_of
 from spark_jobs.storage.layout_columns import are_below
-from spark_jobs.storage.plain import US_PER_H, US_PER_S, Key, Row, by, is_below, key_of, largest
+from spark_jobs.storage.plain import (
+    US_PER_H,
+    US_PER_S,
+    Key,
+    Row,
+    Rows,
+    by,
+    is_below,
+    key_of,
+    largest,
+)
 
 KNOWN_OF_FILE = (
     "first_seen_at",
@@ -94,9 +104,9 @@ BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
 def merge_inventories(
     parts: Tables, _: Tables, spellings_of: Sequence[Spellings]
 ) -> dict[str, pa.Table]:
-    """``BEFORE`` of several audits merged into one, with the current spelling of paths. For each
-    column the value counts that keeps a file longer. The exception is ``first_seen_at``: an earlier
-    inventory proves that the file existed, if it is the same file.
+    """``BEFORE`` of several audits merged into one, with current spelling. For each column the
+    value counts that keeps a file longer, except ``first_seen_at``: an earlier inventory proves
+    that the same file existed.
     """
     for spellings in spellings_of:
         parts = {name: _respell(rows, spellings) for name, rows in parts.items()}
@@ -129,9 +139,9 @@ _SAME_IN_ONE_FILE = ("bytes", "modified", "first_seen_at")
 
 
 def _is_one_file(grouped: pa.Table) -> Flags:
-    """Whether all listings of a path show the same file: one size and one time (HDFS may list only
-    minutes), present since it was first seen, and in every complete listing (:func:`unlisted_at`).
-    A file that was put back with its old time counts as new.
+    """Whether all listings of a path show the same file: one size and time (HDFS may list only
+    minutes), in every complete listing (``unlisted_at``) since it was first seen. A file put back
+    with its old time counts as new.
     """
     listings = numbers_of(grouped, "count_all")
     is_known: Flags = np.ones(grouped.num_rows, np.bool_)
@@ -155,8 +165,8 @@ def _respell(rows: pa.Table, spellings: Spellings) -> pa.Table:
 
 
 class Split(NamedTuple):
-    """Earlier rows. ``audited``: below the roots of this audit, with ``audit_id`` and, for files,
-    the ``root``. ``others`` stay unchanged for the next audit.
+    """Earlier rows. ``audited``: below this audit's roots, with ``audit_id`` and, for files,
+    ``root``. ``others`` stay for the next audit.
     """
 
     audited: pa.Table
@@ -164,7 +174,7 @@ class Split(NamedTuple):
 
 
 def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Split:
-    """Files below the audited ``roots`` (by audit), even if they had another root before."""
+    """Files below the audited ``roots``, also if of another root before."""
     parts, is_mine = [], np.zeros(files.num_rows, np.bool_)
     for audit_id, root in _audited(roots):
         is_inside = arrays.flags(are_below(column(files, "path"), root))
@@ -178,8 +188,8 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Split:
 
 
 def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> Split:
-    """References whose ``_metadata`` or file is below an audited root. An audit can only see that a
-    ``_metadata`` is gone if it is below such a root.
+    """References whose ``_metadata`` or file is below an audited root. Only of a ``_metadata``
+    there can an audit see that it is gone.
     """
     parts, is_mine = [], np.zeros(referred.num_rows, np.bool_)
     for name in ("metadata_path", "path"):
@@ -211,9 +221,7 @@ def merged(files: pa.Table) -> pa.Table:
 
 
 def needed_elsewhere(files: pa.Table, referred: pa.Table, audits: Iterable[str]) -> pa.Table:
-    """(audit_id, path) of files outside the audited roots that are kept or may be needed: a root may
-    have got another name.
-    """
+    """(audit_id, path) of other roots' files, kept or needed: a root may get another name."""
     kept = pc.or_(
         pc.is_valid(files.column("vanished_referrer")), pc.is_valid(files.column("unlisted_at"))
     )
@@ -230,8 +238,8 @@ def with_audit(rows: pa.Table, audit_id: str) -> pa.Table:
 
 def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table:
     """Files of earlier audits that are not listed now and must not look new, or never referred to,
-    when they are listed again. These are all files below roots that were not listed whole, files
-    with a vanished referrer, and files that are too young for :func:`unlisted_at`.
+    when listed again: below roots that were not listed whole, with a vanished referrer, or too
+    young for ``unlisted_at``.
     """
     at = arrays.require_places(
         arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
@@ -252,9 +260,9 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
 
 
 def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa.Table) -> Numbers:
-    """For listed files that no earlier audit knew: the newest audit that listed their root whole but
-    lacked them, although they are older than that audit; else unknown. Checkpoints that referred to
-    them then may be gone now.
+    """For listed files that no earlier audit knew: the newest audit that listed their root whole
+    without them although they are older; else unknown. Checkpoints that referred to them then may
+    be gone now.
     """
     newest = np.full(listing.num_rows, UNKNOWN)
     paths, audited = column(listing, "path"), column(roots, "root").to_pylist()
@@ -276,19 +284,19 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
 
 
 def listed_since(since: Numbers, unlisted_at: Numbers, as_of: Numbers) -> Numbers:
-    """For files with ``unlisted_at``: the first audit from which on all audits have listed them."""
+    """For files with ``unlisted_at``: since which audit all have listed them."""
     return np.where(
         known(unlisted_at), np.where(arrays.later(since, unlisted_at), since, as_of), UNKNOWN
     )
 
 
 def _must_be_listed(modified: Numbers, as_of: Numbers) -> Flags:
-    """Whether a file of this modification time must be in a complete listing of that time."""
+    """Whether a complete listing of that time must have a file so old."""
     must_be_listed: Flags = modified <= as_of - APPEARS_WITHIN_H * US_PER_H
     return must_be_listed
 
 
-def remembered(before: Iterable[Row], owners: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
+def remembered(before: Rows, owners: Rows, snapshots: Rows) -> list[Row]:
     """``REMEMBERED`` after an audit: one row for each directory."""
     nothing = dict.fromkeys(REMEMBERED.names)
     beginnings = (
@@ -309,10 +317,8 @@ def remembered(before: Iterable[Row], owners: Iterable[Row], snapshots: Iterable
     return remembered_rows
 
 
-def restores(outcomes: Iterable[Row], settled: Iterable[Row], as_of: int) -> list[Row]:
-    """``RESTORES`` after an audit, each once. Both inputs are from ``checkpoints.with_outcomes``;
-    ``settled``: restores that were settled in an earlier audit.
-    """
+def restores(outcomes: Rows, settled: Rows, as_of: int) -> list[Row]:
+    """``RESTORES``, each once. ``settled`` in earlier audits; both as of ``with_outcomes``."""
     rows: dict[Key, Row] = {}
     oldest = as_of - FORGOTTEN_AFTER_D * 24 * US_PER_H
     for was_settled, jobs in ((False, outcomes), (True, settled)):
@@ -338,7 +344,7 @@ def restores(outcomes: Iterable[Row], settled: Iterable[Row], as_of: int) -> lis
     return list(rows.values())
 
 
-def roots_listed(listed: Iterable[Row], roots: Iterable[Row]) -> list[Row]:
+def roots_listed(listed: Rows, roots: Rows) -> list[Row]:
     """``LISTED`` after an audit."""
     listed_now = [(root["root"], root["as_of"]) for root in roots if root["unlisted"] == 0]
     newest: dict[str, int] = {}

@@ -1,6 +1,6 @@
-"""The reach of a doubt: the job directories whose files may be needed by what the doubt hides. A
-checkpoint refers to files of its own job and of the job's origins. If these are unknown, it may
-refer to any file, and the doubt reaches all roots.
+"""The reach of a doubt: job directories whose files what the doubt hides may need. A checkpoint
+refers to files of its job and the job's origins; if these are unknown, perhaps to any file, and the
+doubt reaches all roots.
 """
 
 from bisect import bisect_left
@@ -17,8 +17,8 @@ _ORDER = {code: place for place, code in enumerate(REACHES)}
 
 @dataclass(frozen=True)
 class Reach:
-    """``directories``: reaches all files below them, or in the job directory around them.
-    ``job_ids``: reaches all directories of these jobs.
+    """``directories``: reaches all files below, or in the job directory around them. ``job_ids``:
+    all directories of these jobs.
     """
 
     code: str
@@ -59,8 +59,8 @@ def of_jobs(job_ids: Iterable[str], *directories: str) -> Reach:
 
 @dataclass(frozen=True)
 class Reaches:
-    """Makes reaches. ``dead``: directories of jobs attested to be dead. Nobody restores from their
-    checkpoints, so these only keep files of their own directory.
+    """Makes reaches. ``dead``: directories of jobs attested dead. Nobody restores from these, so
+    they keep only their own files.
     """
 
     origins: Origins
@@ -72,7 +72,7 @@ class Reaches:
         return EVERYTHING if family is None else of_jobs(family, *directories)
 
     def of_metadata(self, doubt: Row, directory: str | None, job_id: str | None) -> Reach:
-        """The reach of a ``_metadata`` that was not read to its end, by the jobs that it names."""
+        """Of a ``_metadata`` not read to its end, by the jobs that it names."""
         audit_id, named_jobs = doubt["audit_id"], doubt.get("named_jobs")
         if (audit_id, directory) in self.dead:
             return in_directory(str(directory))
@@ -90,7 +90,7 @@ class Reaches:
 
 
 class Index:
-    """Finds directories by path and by job. A directory's number is its position in ``file_directories``."""
+    """Finds directories by path and job; numbers are positions in ``file_directories``."""
 
     def __init__(self, file_directories: Sequence[Row]) -> None:
         self._by_job: dict[Key, set[int]] = {}

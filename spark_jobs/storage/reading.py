@@ -1,10 +1,8 @@
-"""Prepares what an audit reads: which ``_metadata`` to read, the checkpoints that were read, the
-files that could not be read, and the rows of jobs.
-"""
+"""What an audit reads: the ``_metadata`` to read and read, failures, and jobs."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -16,7 +14,7 @@ from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.storage import arrays, parsing
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, directories_of, with_places
 from spark_jobs.storage.parsing import FOREIGN, WANTED
-from spark_jobs.storage.plain import Key, Row, by, is_less, largest, plain_rows
+from spark_jobs.storage.plain import Key, Row, Rows, by, is_less, largest, plain_rows
 
 JOBS = pa.schema([("audit_id", pa.string()), *fields_of(JOB_SCHEMA, JOB_SCHEMA.names)])
 _WRITTEN = re.compile(r"([\s\S]+/([0-9a-f]{32}))/chk-[0-9]+/?")
@@ -33,8 +31,8 @@ def wanted(metadata: pa.Table) -> pa.Table:
     return files.select(WANTED.names).cast(WANTED)
 
 
-def first_vanished(failed: Iterable[Row], files: pa.Table) -> pa.Table:
-    """One vanished file of each job directory: all of them have the same successors."""
+def first_vanished(failed: Rows, files: pa.Table) -> pa.Table:
+    """One vanished file of each job directory: successors are the same."""
     vanished = {
         (row["audit_id"], row["metadata_path"]) for row in failed if row["failure"] == VANISHED
     }
@@ -55,9 +53,8 @@ def without_known(files: pa.Table, known_files: pa.Table) -> pa.Table:
 
 
 def placed_snapshots(snapshots: pa.Table) -> list[Row]:
-    """The checkpoints that were read, sorted by audit and path. Their index in this list is their
-    number in the audit. ``number`` is the id in the directory's name, ``checkpoint_id`` that in the
-    file.
+    """The checkpoints that were read, by audit and path. Their index is their number in the audit.
+    ``number``: the id in the directory's name, ``checkpoint_id``: in the file.
     """
     renamed = snapshots.rename_columns({"checkpoint_id": "written_id"})
     placed = with_places(renamed, "metadata_path").rename_columns(
@@ -72,9 +69,7 @@ def placed_snapshots(snapshots: pa.Table) -> list[Row]:
 
 
 class Missed(NamedTuple):
-    """``failed``: ``_metadata`` that could not be read to their end. ``foreign``: keys of those that
-    are provably no ``_metadata`` of Flink.
-    """
+    """``failed``: ``_metadata`` not read to the end. ``foreign``: those provably not Flink's."""
 
     doubts: list[Row]
     failed: list[Row]
@@ -85,8 +80,8 @@ class Missed(NamedTuple):
     """(audit_id, root) → number of vanished files."""
 
 
-def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row]) -> Missed:
-    """A vanished checkpoint is no doubt if a later one of its job was read instead."""
+def missed(failed: pa.Table, bad_paths: Rows, snapshots: Sequence[Row]) -> Missed:
+    """A vanished checkpoint is no doubt if a later one of its job was read."""
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     newest = {key: largest(row["number"] for row in rows) for key, rows in read.items()}
     doubts: list[Row] = []
@@ -115,9 +110,8 @@ def _doubt(row: Row, reason: str, detail: str) -> Row:
 
 
 def job_rows(jobs: pa.Table, spellings_of: Mapping[str, Spellings]) -> list[Row]:
-    """Jobs with ``restored_path`` and ``last_completed_path`` as canonical directories (Flink also
-    accepts the path of a ``_metadata``). ``written_directory``: the job directory of the last
-    checkpoint.
+    """Jobs with ``restored_path`` and ``last_completed_path`` as canonical directories (Flink
+    accepts a ``_metadata`` too). ``written_directory``: the job directory of the last checkpoint.
     """
     rows = plain_rows(jobs)
     for name in ("restored_path", "last_completed_path"):

@@ -1,4 +1,4 @@
-"""Sums of references by checkpoint, job and root, and the rows of missing files that are shown."""
+"""Sums of references by checkpoint, job and root, and the missing files shown."""
 
 import numpy as np
 import pyarrow as pa
@@ -38,9 +38,7 @@ def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
 
 
 def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Table:
-    """For each checkpoint with a previous one of the same job: how many of its files that one does
-    not refer to.
-    """
+    """For each checkpoint, how many files of the job's previous one it no longer refers to."""
     previous = arrays.numbers_of(checkpoints, "previous_no")
     checkpoint, path = resolved.checkpoint, resolved.path
     previous_no = previous[checkpoint]
@@ -130,9 +128,7 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
 
 
 def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Table:
-    """For each job directory: distinct files of other directories to which its checkpoints refer,
-    and distinct missing files.
-    """
+    """By job directory: distinct files elsewhere that it refers to, and missing ones."""
     home = home_no[resolved.checkpoint]
     chosen = np.flatnonzero(home >= 0)
     key, at = np.unique(home[chosen] * count + resolved.path[chosen], return_inverse=True)
@@ -149,7 +145,7 @@ def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Tabl
 
 
 def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Table]:
-    """For each job: distinct files of other jobs to which it refers, and the checkpoints that do."""
+    """By job: other jobs' distinct files that it refers to, and its checkpoints that do."""
     chosen = np.flatnonzero(~resolved.own & arrays.flags(pc.is_valid(resolved.placed.job_id)))
     job = job_no[resolved.checkpoint[chosen]]
     key, first, at = np.unique(

@@ -12,9 +12,7 @@ from spark_jobs.storage.layout_columns import Placed, are_below, placed
 
 
 class Paths(NamedTuple):
-    """The number of the path in each row of five tables. Distinct paths of audits are numbered from
-    0 to ``size``.
-    """
+    """The number (0 to ``size``) of each distinct path of an audit, for the rows of five tables."""
 
     listing: Numbers
     references: Numbers
@@ -25,10 +23,9 @@ class Paths(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Columns with a value for each reference (checkpoint and path). ``missing``: the file certainly
-    does not exist. ``uncovered``: unknown, since the file is below no audited root or an
-    incompletely listed one, or the checkpoint is younger than the listing. ``own``: the file is
-    below the directory of the checkpoint or of its job.
+    """A value for each reference (checkpoint and path). ``missing``: the file certainly does not
+    exist. ``uncovered``: unknown, as it is below no root that was listed whole, or the checkpoint
+    is younger than the listing. ``own``: below the directory of the checkpoint or its job.
     """
 
     checkpoint: Numbers
@@ -93,9 +90,7 @@ def resolve(
 
 
 def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
-    """For each path: bytes of the distinct segments to which retained checkpoints refer; unknown for
-    a file without segments.
-    """
+    """Bytes of each path's segments that retained checkpoints need; unknown without any."""
     rows = pa.table(
         {
             "path": paths.segments,

@@ -1,4 +1,4 @@
-"""The content of each ``_metadata``: a row of figures, and the distinct files to which it refers."""
+"""The content of each ``_metadata``: figures, and distinct files referred to."""
 
 import hashlib
 import re
@@ -89,7 +89,7 @@ _BAD_PATH = SCHEMAS["bad_paths"].names
 def read_checkpoints(
     parts: Tables, _: Tables, spellings_of: Mapping[str, Spellings]
 ) -> dict[str, pa.Table]:
-    """``SCHEMAS``. ``parts["parsed"]``: ``PARSED``, with all rows of each file."""
+    """``SCHEMAS``. ``parts["parsed"]``: ``PARSED``, all rows of each file."""
     rows = parts["parsed"]
     failed = rows.filter(pc.is_valid(rows.column("failure")))
     rows = rows.filter(pc.is_null(rows.column("failure")))
@@ -126,8 +126,8 @@ def read_checkpoints(
 
 
 def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> pa.Table:
-    """A row for each ``_metadata`` that was read to its end. ``relocatable``: it contains no absolute
-    path. ``unplaced``: how many references are no valid paths.
+    """A row for each ``_metadata`` read to its end. ``relocatable``: without absolute paths.
+    ``unplaced``: number of references that are no valid paths.
     """
     is_absolute = np.zeros(len(code), np.bool_)
     for name in _PATHS:
@@ -160,9 +160,7 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
 
 
 def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
-    """The digest of all references of each file, in their order and spelling; None if the file has
-    no references.
-    """
+    """Of all references of each file, in order and spelling; None without references."""
     is_written = pc.and_(
         pc.greater(rows.column("ordinal"), 0), pc.is_valid(rows.column("written_path"))
     )
@@ -206,9 +204,8 @@ def _bad_paths(unplaced: pa.Table) -> pa.Table:
 
 
 def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
-    """``storage_reference``: the distinct files of each checkpoint; the bytes of a merged file are
-    those of its distinct ``segments``. Often many handles refer to one file, each with its whole
-    size.
+    """``storage_reference``: distinct files of each checkpoint; of a merged file, the bytes of its
+    distinct ``segments``. Many handles may refer to one file, each with its whole size.
     """
     is_segment = pc.is_valid(handles.column("offset_bytes"))
     key = ["code", "audit_id", "metadata_path", "path"]

@@ -1,12 +1,12 @@
-"""Statements of operators: dead jobs, directories to ignore, files that are no checkpoints. The
-statement that a job is dead counts only while nothing contradicts it.
+"""Statements of operators: dead jobs, directories to ignore, files that are no checkpoints. A job
+counts as dead only while nothing contradicts it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from spark_jobs.storage.owners import CLOCKS_APART_S, NOBODY
-from spark_jobs.storage.plain import US_PER_S, Key, Row, by, is_less, largest
+from spark_jobs.storage.plain import US_PER_S, Key, Row, Rows, by, is_less, largest
 from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE
 
 ENDED = {
@@ -22,8 +22,8 @@ _DEAD = NOBODY | {"suspects": 1, "claims": 1, "terminal": True, "seen": True, "f
 
 
 class Dead(NamedTuple):
-    """``since``: (audit_id, job directory) → when its job was attested to be dead, in µs. ``jobs``:
-    all jobs; those that are dead have the data ``ENDED``. ``void``: contradicted statements.
+    """``since``: (audit_id, job directory) → when its job was attested dead, in µs. ``jobs``: all
+    jobs; dead ones have the data ``ENDED``. ``void``: contradicted statements.
     """
 
     since: Mapping[Key, int]
@@ -31,14 +31,11 @@ class Dead(NamedTuple):
     void: list[Row]
 
 
-def dead_jobs(
-    statements: Iterable[Row], jobs: Sequence[Row], file_directories: Iterable[Row]
-) -> Dead:
-    """A statement is void if its job is seen alive or did anything later, if a file in the job's
-    directory was written or first seen later, or if another job that may live writes there.
-
-    If jobs of several clusters may have written the directory, a statement about the job of one
-    cluster only ends that job: the directory is not dead.
+def dead_jobs(statements: Rows, jobs: Sequence[Row], file_directories: Rows) -> Dead:
+    """A statement is void if its job is seen alive or did anything later, a file in its directory
+    was written or first seen later, or another job that may live writes there. If jobs of several
+    clusters may have written the directory, a statement about one cluster's job ends that job, not
+    the directory.
     """
     newest = by(file_directories, "audit_id", "job_directory")
     since: dict[Key, int] = {}
@@ -87,7 +84,7 @@ def _is_subject(job: Row, statement: Row) -> bool:
 
 
 def _may_write(job: Row, statement: Row) -> bool:
-    """Whether a job with the statement's id, or the id in its directory, may write there."""
+    """Whether a job of the statement's id, or the directory's, may write there."""
     return bool(
         job["audit_id"] == statement["audit_id"]
         and job["job_id"] in (statement["job_id"], statement["subject"].rpartition("/")[2])
@@ -104,7 +101,7 @@ def _is_other_live_writer(job: Row, statement: Row) -> bool:
     )
 
 
-def with_dead(owners: Sequence[Row], dead: Dead, directories: Iterable[Row]) -> list[Row]:
+def with_dead(owners: Sequence[Row], dead: Dead, directories: Rows) -> list[Row]:
     def is_dead(row: Row) -> bool:
         return (row["audit_id"], row["job_directory"]) in dead.since
 
@@ -114,13 +111,13 @@ def with_dead(owners: Sequence[Row], dead: Dead, directories: Iterable[Row]) -> 
     ]
 
 
-def excluded(statements: Iterable[Row]) -> set[Key]:
+def excluded(statements: Rows) -> set[Key]:
     """(audit_id, directory) of excluded directories."""
     return {(row["audit_id"], row["subject"]) for row in statements if row["kind"] == EXCLUDED}
 
 
-def acknowledged(failed: Iterable[Row], statements: Iterable[Row]) -> set[Key]:
-    """(audit_id, metadata_path) of acknowledged files that have not changed since."""
+def acknowledged(failed: Rows, statements: Rows) -> set[Key]:
+    """(audit_id, metadata_path) of acknowledged files, unchanged since."""
     names = ("audit_id", "subject", "bytes", "modified", "head_sha256")
     statement_keys = {
         tuple(row[name] for name in names) for row in statements if row["kind"] == FOREIGN_FILE

@@ -1,9 +1,7 @@
-"""Counts and bytes of an audit. One pass over the files makes a small cube; all other figures are
-sums of it.
-"""
+"""Counts and bytes of an audit: all are sums of a small cube, made in one pass."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +11,7 @@ from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import column, numbers_of
 from spark_jobs.storage.layout_columns import is_metadata
 from spark_jobs.storage.owners import JOB_DIRECTORY
-from spark_jobs.storage.plain import Key, Row, as_json, by, key_of, largest
+from spark_jobs.storage.plain import Key, Row, Rows, as_json, by, key_of, largest
 from spark_jobs.storage.reference_sums import REACHED
 from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
@@ -35,9 +33,7 @@ _LARGEST = np.iinfo(np.int64).max
 
 
 def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
-    """Files and bytes by ``CUBE_KEY``. ``judged``: directory, verdict, reason and kind of each row of
-    ``files``.
-    """
+    """Files and bytes by ``CUBE_KEY``. ``judged``: four of its columns, for each file."""
     size = numbers_of(files, "bytes", 0)
     metadata = arrays.flags(is_metadata(column(files, "path")))
     segmented = arrays.flags_of(files, "segmented")
@@ -62,9 +58,7 @@ def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
 def _sum_by(
     cube: pa.Table, directories: Sequence[Row], names: Sequence[str], more: Sequence[str] = ()
 ) -> list[Row]:
-    """Sums of the cube by the columns ``names`` of directories and ``more`` of the cube; also sums of
-    each verdict.
-    """
+    """Sums by ``names`` of directories and ``more`` of the cube, also by verdict."""
     at = numbers_of(cube, "directory_no")
     directory_columns = {
         name: pa.array([row[name] for row in directories], _TEXT).take(pa.array(at))
@@ -98,16 +92,15 @@ def verdict_rows(cube: pa.Table, directories: Sequence[Row]) -> list[Row]:
 def root_rows(
     cube: pa.Table,
     directories: Sequence[Row],
-    checkpoints: Iterable[Row],
+    checkpoints: Rows,
     lost: Mapping[Key, Row],
     doubts: Sequence[Row],
     reached: Sequence[Set[int]],
     replaced: Mapping[Key, int],
-    roots: Iterable[Row],
+    roots: Rows,
 ) -> list[Row]:
-    """Rows of ``storage_root``. ``lost``: missing files by root; ``reached``: numbers of the
-    directories that each doubt reaches; ``replaced``: by root, how many ``_metadata`` were gone when
-    they were read.
+    """Rows of ``storage_root``. ``lost``: missing files by root; ``reached``: directory numbers
+    that each doubt reaches; ``replaced``: by root, number of ``_metadata`` gone when read.
     """
     sums = {key_of(row, _ROOT): row for row in _sum_by(cube, directories, _ROOT)}
     checkpoints_of_root = by(checkpoints, *_ROOT)
@@ -147,9 +140,7 @@ def _doubts_by_root(
     reached: Sequence[Set[int]],
     roots: Sequence[Row],
 ) -> tuple[dict[Key, set[str]], Counter[Key]]:
-    """For each root: reasons of doubts that reach all of it, and the number of doubts that reach any
-    of its files.
-    """
+    """By root: reasons of doubts about all of it, and the number about any file."""
     reasons: dict[Key, set[str]] = {key_of(root, _ROOT): set() for root in roots}
     counts: Counter[Key] = Counter()
     for doubt, numbers in zip(doubts, reached, strict=True):
@@ -163,7 +154,7 @@ def _doubts_by_root(
 
 
 def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[int, int]]:
-    """For each directory, the files and bytes that are kept only by doubts."""
+    """By directory, files and bytes kept only by doubts."""
     at = numbers_of(cube, "directory_no")
     in_doubt = np.array([row["in_doubt"] for row in directories], np.bool_)
     chosen = arrays.flags(
@@ -180,12 +171,12 @@ def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[
 def job_rows(
     cube: pa.Table,
     directories: Sequence[Row],
-    checkpoints: Iterable[Row],
+    checkpoints: Rows,
     reached: Mapping[Key, Row],
-    owners: Iterable[Row],
+    owners: Rows,
 ) -> list[Row]:
-    """Rows of ``storage_job``. ``reached``: by job directory, the files of other directories to which
-    its checkpoints refer, and the missing files.
+    """Rows of ``storage_job``. ``reached``: by job directory, files elsewhere to which its
+    checkpoints refer, and missing files.
     """
     checkpoints_of_job = by((row for row in checkpoints if not row["is_savepoint"]), *JOB_DIRECTORY)
     owner_of = {key_of(row, JOB_DIRECTORY): row for row in owners}

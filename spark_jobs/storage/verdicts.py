@@ -1,6 +1,4 @@
-"""The verdict on every file (:data:`spark_jobs.storage_words.VERDICTS`). Reasons to keep a file are
-checked first; a file is an orphan only if there is none.
-"""
+"""The verdict on every file: an orphan only if there is no reason to keep it."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -99,7 +97,7 @@ SCHEMAS = {
 
 @dataclass(frozen=True)
 class _Files:
-    """Files of one partition. ``at``: the index of each file's directory in ``directories``."""
+    """Of one partition. ``at``: index of each file's directory in ``directories``."""
 
     rows: pa.Table
     directories: pa.Table
@@ -145,7 +143,7 @@ class _Facts:
 
 
 def judge_files(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
-    """``SCHEMAS``. ``parts``: files, unread (references) and perhaps alike (files that may have
+    """``SCHEMAS``. ``parts``: files, unread (references), perhaps alike (files that may have
     another name). Side tables: directories, checkpoints, restored, excluded, gone, gone_before,
     vanished.
     """
@@ -223,7 +221,7 @@ def judge_files(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
 
 
 def find_namers(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
-    """``NAMERS``, from a first judgement of the files to which waste refers."""
+    """``NAMERS``, from a first verdict on files to which waste refers."""
     rows, checkpoints = parts["files"], side_tables["checkpoints"]
     file_no, checkpoint_no = _referrers(rows, _at_snapshots(rows, checkpoints))
     is_waste = ~arrays.flags_of(checkpoints, "is_live")[checkpoint_no]
@@ -242,7 +240,7 @@ def find_namers(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
 
 
 def _lost_directories(references: pa.Table, rows: pa.Table) -> pa.Table:
-    """Job directories of references without a listed file; from now on these are forgotten."""
+    """Job directories of references without a listed file, now forgotten."""
     paths = references.select(PATHS.names)
     if paths.num_rows:
         paths = paths.filter(pa.array(~arrays.are_in(paths, rows, *PATHS.names)))
@@ -253,9 +251,7 @@ def _lost_directories(references: pa.Table, rows: pa.Table) -> pa.Table:
 
 
 def _is_listed_again(files: _Files) -> Flags:
-    """Whether audits have listed an unlisted file again for at least the age guard, and it has no
-    forgotten referrer.
-    """
+    """Listed again for the age guard at least, and without a forgotten referrer."""
     since, guarded_from = files.number("listed_since"), files.of_directory("guarded_from")
     is_long = known(since) & (since <= guarded_from)
     return is_long & ~files.is_of_directory("is_lost") & ~files.is_of_directory("in_doubt")
@@ -269,7 +265,7 @@ def _directory_keys(rows: pa.Table) -> pa.Array:
 def _facts(
     files: _Files, alike: pa.Table, vanished: pa.Table, pending: pa.Table, side_tables: Tables
 ) -> _Facts:
-    """``vanished``, ``pending``: earlier references of vanished checkpoints, and of unread ones."""
+    """``vanished``, ``pending``: earlier references of vanished and unread ones."""
     rows, checkpoints = files.rows, side_tables["checkpoints"]
     size = rows.num_rows
     snapshot = _at_snapshots(rows, checkpoints)
@@ -314,9 +310,7 @@ def _largest_number(file_no: Numbers, checkpoint_no: Numbers, size: int) -> Numb
 
 
 def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
-    """The index of each file in ``snapshots``, -1 if there is none. Only ``_metadata`` are looked up,
-    which are few.
-    """
+    """Index in ``snapshots`` or -1. Only ``_metadata``, which are few, are looked up."""
     index = np.full(rows.num_rows, -1)
     at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
     index[at] = arrays.find_places(
@@ -327,24 +321,22 @@ def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
 
 
 def _referrers(rows: pa.Table, snapshot: Numbers) -> tuple[Numbers, Numbers]:
-    """Pairs of a file's index and the number of a checkpoint that refers to it. A ``_metadata`` is
-    also paired with its own checkpoint.
-    """
+    """(file, checkpoint) by reference; a ``_metadata`` also with its own checkpoint."""
     referrers = column(rows, "referrers")
     file_no = np.concatenate(
         [
-            pc.list_parent_indices(referrers).to_numpy(zero_copy_only=False),
+            np.asarray(pc.list_parent_indices(referrers)),
             np.flatnonzero(snapshot >= 0),
         ]
     )
     checkpoint_no = np.concatenate(
-        [pc.list_flatten(referrers).to_numpy(zero_copy_only=False), snapshot[snapshot >= 0]]
+        [np.asarray(pc.list_flatten(referrers)), snapshot[snapshot >= 0]]
     )
     return file_no.astype(np.int64), checkpoint_no.astype(np.int64)
 
 
 def _since_before(files: _Files) -> Numbers:
-    """Since when earlier audits have found the file unreferenced; unknown if they have not."""
+    """Since when earlier audits found the file unreferenced, else unknown."""
     since, referred_at = files.number("unreferenced_since"), files.number("last_referred_at")
     return np.where(later(since, referred_at) | ~known(since) | ~known(referred_at), since, UNKNOWN)
 
@@ -387,7 +379,7 @@ class _Rule(NamedTuple):
 def _rules(
     files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before: Numbers, unlisted: Flags
 ) -> list[_Rule]:
-    """The first rule whose condition is true decides. Comparisons with unknown values are false."""
+    """The first true condition decides. Comparisons with unknown are false."""
     path, place = files.text("path"), files.text("place")
     modified = files.number("modified")
     age_from = np.maximum(modified, files.number("first_seen_at"))
@@ -473,13 +465,11 @@ def _rules(
 
 
 def _is_left_behind(files: _Files) -> Flags:
-    """Whether no present attempt can use a file of a ForSt database.
-
-    The database of an attempt consists of files that it wrote and of files of the checkpoint from
-    which it was restored. So a file is not used if it was written before all present attempts were
-    deployed, and no audit saw a checkpoint refer to it. Files of an earlier run under the same id
-    may be in use: the checkpoints of an attempt may hold copies of them (Flink's
-    ``DataTransferStrategyBuilder``).
+    """Whether no present attempt can use a file of a ForSt database. An attempt's database consists
+    of files that it wrote and files of the checkpoint from which it was restored. So a file written
+    before all present attempts were deployed, to which no audit saw a checkpoint refer, is not
+    used. Files of an earlier run under the same id may be: an attempt's checkpoints may hold copies
+    of them (Flink's ``DataTransferStrategyBuilder``).
     """
     apart, modified = CLOCKS_APART_S * US_PER_S, files.number("modified")
     started_at, redeployed_at, ended_at = (
@@ -493,9 +483,7 @@ def _is_left_behind(files: _Files) -> Flags:
 
 
 def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Array:
-    """The kind of each orphan (``KINDS``), else null. For a file in ``shared/``, only its time tells
-    whether it is of a failed checkpoint.
-    """
+    """``KINDS`` of orphans. In ``shared/``, only its time ties a file to a failed checkpoint."""
     is_failed, is_lost = failed.of_number_or_time(
         files.at, files.number("checkpoint_id"), files.number("modified"), orphans
     )

@@ -1,3 +1,3 @@
-"""Transforms of large data: samples, files, log text. They use no path, environment or clock. A row
-may come several times, so they first reduce rows to one for each identity of the table.
+"""Transforms of large data: samples, files, log text; without path, environment or clock. Rows may
+come several times, so they are first reduced to one for each identity.
 """

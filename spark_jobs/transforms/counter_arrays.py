@@ -1,6 +1,6 @@
-"""Record counters of the subtasks of a vertex at two instants of a window: in the *newest* answer
-with counters, and in the *first* answer with the same attempts. Executors import this module, so it
-needs only Arrow and NumPy.
+"""Record counters of a vertex's subtasks at two instants of a window: in the *newest* answer with
+counters, and in the *first* answer with the same attempts. Executors import this module: it needs
+only Arrow and NumPy.
 """
 
 import numpy as np
@@ -14,13 +14,13 @@ AT = "counted_at"
 
 
 def counters(cells: Cells) -> pa.StructArray:
-    """For each window, the answers ``newest`` and ``first``: their instant ``at`` and arrays over
-    subtasks. ``newest`` is null if no answer has counters, ``first`` if no earlier answer has all
+    """The answers ``newest`` and ``first`` of each window: their instant ``at`` and arrays over
+    subtasks. ``newest``: null without counters; ``first``: null if no earlier answer has all
     subtasks in the same attempts.
     """
     values = {name: cells.reals(name) for name in COUNTERS}
     has_counter = ~np.isnan(values["records_in"]) | ~np.isnan(values["records_out"])
-    has_instant = pc.is_valid(cells.samples[AT]).to_numpy(zero_copy_only=False)
+    has_instant = np.asarray(pc.is_valid(cells.samples[AT]))
     known = cells.running() & has_counter & ~np.isnan(values["attempt"])
     known &= has_instant[_sample_of(cells)]
     newest = _newest(cells, known)
@@ -42,9 +42,7 @@ def _newest(cells: Cells, known: Flags) -> Ints:
 
 
 def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) -> Ints:
-    """The first sample of each window that has all counters of the newest one in the same attempts,
-    -1 if there is none before the newest.
-    """
+    """The first sample with all counters of the newest one's attempts, else -1."""
     samples = len(cells.wide)
     is_newest = np.zeros(samples, bool)
     is_newest[newest[newest >= 0]] = True

@@ -1,4 +1,4 @@
-"""Log records → typed events (:mod:`ingest.flink_logs.events`)."""
+"""Log records → typed events (``ingest.flink_logs.events``)."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,9 +37,7 @@ RECORD_COLUMNS = (
 
 
 def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Events with those columns of ``EVENT`` that can be filled. Records need only ``level`` and
-    ``message``.
-    """
+    """Events with the columns that can be filled. Records need ``level`` and ``message``."""
     for batch in batches:
         with without_garbage_collection():
             events = _events_of(batch)
@@ -52,7 +50,7 @@ def served_event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 
 def with_served(events: pa.RecordBatch) -> pa.RecordBatch:
-    """``EVENT`` → ``SERVED_EVENT``. Columns that ``events`` lack are null."""
+    """``EVENT`` → ``SERVED_EVENT``; missing columns are null."""
     arrays = {name: events.column(name) for name in events.schema.names}
     # The change is null if one of its states is unknown.
     change = pc.binary_join_element_wise(arrays["from_state"], arrays["to_state"], " -> ")

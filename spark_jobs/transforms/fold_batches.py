@@ -1,5 +1,5 @@
-"""Folds the rows of jobs: from Arrow, through :mod:`spark_jobs.fold`, back into Arrow. Executors
-import this module, so it needs only Arrow, the fold and the diagnosis core.
+"""Folds the rows of jobs: from Arrow, through ``spark_jobs.fold``, back into Arrow. Executors
+import this module: it needs only Arrow, the fold and the diagnosis core.
 """
 
 import gc
@@ -52,8 +52,8 @@ LEFT_OUT = "its facts and verdicts could not be computed"
 
 
 class _PassedOn(NamedTuple):
-    """``identity`` of a row; ``order``: the newest version of a row has the largest of these
-    columns; ``renamed``: serving column → column of the part.
+    """A row's ``identity``; ``order``: columns that are largest in its newest version; ``renamed``:
+    serving column → column of the part.
     """
 
     table: ServingTable
@@ -127,9 +127,9 @@ _UPDATE_PARTS = tuple(
 def folded_batches(
     batches: Iterable[pa.RecordBatch], settings: Settings, has_older_snapshots: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """A row of ``FOLDED`` for each job. ``batches``: rows of ``cluster``, ``job_id`` and a struct
-    for each part, sorted by job. If a job cannot be folded, its state stays, and a skipped input
-    says why; other jobs are not affected.
+    """A row of ``FOLDED`` for each job. ``batches``: ``cluster``, ``job_id`` and a struct for each
+    part, sorted by job. If a job cannot be folded, its state stays and a skipped input says why;
+    other jobs go on.
     """
     # Garbage collection of millions of rows took more time than the rules, and they form no cycles.
     gc.disable()
@@ -155,7 +155,7 @@ def job_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
 def metadata_need_batches(
     batches: Iterable[pa.RecordBatch], settings: Settings
 ) -> Iterator[pa.RecordBatch]:
-    """``METADATA_NEEDS`` of each job; no row for a job that cannot be folded."""
+    """``METADATA_NEEDS`` of each job; none if it cannot be folded."""
     rows: list[Row] = []
     for group in job_groups(batches):
         if group.key[1] is not None:
@@ -329,9 +329,7 @@ def _checked_result(group: Group, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _passed_on_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa.ListArray:
-    """For each job, the newest version of each row of a part; for skipped inputs, also those that
-    the fold itself reports.
-    """
+    """By job, the newest version of each row of a part, and skipped inputs of the fold."""
     table, identity, order, _ = _PASSED_ON[part]
     arrays: list[pa.StructArray] = []
     vertex_names: list[str | None] = []

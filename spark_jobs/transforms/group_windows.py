@@ -1,5 +1,5 @@
 """Metric samples of jobs → pressure windows and placements of tasks, in whole columns of many jobs.
-Executors import this module, so it needs only Arrow and NumPy.
+Executors import this module: it needs only Arrow and NumPy.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ SAMPLES_AT_ONCE = 20_000
 
 
 def with_windows(groups: Iterable[Group]) -> Iterator[Group]:
-    """The groups with ``windows`` (those with a new sample) and ``placements`` in place of samples."""
+    """Groups with ``windows`` (if a sample is new) and ``placements``, without samples."""
     pending: list[Group] = []
     rows = 0
     for group in groups:
@@ -92,7 +92,7 @@ def _in_minutes(samples: pa.StructArray, minutes: pa.Array) -> pa.Array:
 
 def _windows(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
     first = np.flatnonzero(begins(samples))
-    is_touched = np.logical_or.reduceat(samples[IS_NEW].to_numpy(zero_copy_only=False), first)
+    is_touched = np.logical_or.reduceat(np.asarray(samples[IS_NEW]), first)
     touched = (
         windows(samples.select(list(OF_WINDOW)))
         .drop_columns(["cluster"])
@@ -112,9 +112,7 @@ def _add_part(
     plain_rows = plain(
         pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))
     )
-    ends = np.searchsorted(
-        owners.to_numpy(zero_copy_only=False), np.arange(len(groups) + 1)
-    ).tolist()
+    ends = np.searchsorted(np.asarray(owners), np.arange(len(groups) + 1)).tolist()
     for group, begin, end in zip(groups, ends, ends[1:], strict=False):
         if begin < end:
             piece: Piece = (plain_rows[begin:end], rows.slice(begin, end - begin))

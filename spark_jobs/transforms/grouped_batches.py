@@ -37,9 +37,9 @@ def groups(
     read: Mapping[str, Sequence[str] | None] = _ALL,
     keys: int = 2,
 ) -> Iterator[Group]:
-    """``batches``: sorted by the key columns, which come first. The other columns are structs, one
-    for each part, of which one is set in a row. ``read``: part → fields of its plain rows; without
-    an entry all, if empty there are no plain rows.
+    """``batches``: sorted by the key columns, which come first. The others are structs, one for
+    each part, of which a row has one. ``read``: part → fields of its plain rows; all without an
+    entry, no plain rows if empty.
     """
     current: Group | None = None
     for batch in batches:
@@ -72,7 +72,7 @@ def groups(
 
 class _Part:
     def __init__(self, column: pa.StructArray, read: Sequence[str] | None) -> None:
-        self._indexes = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
+        self._indexes = np.flatnonzero(np.asarray(pc.is_valid(column)))
         self._array = column.filter(pc.is_valid(column)) if column.null_count else column
         is_read = len(self._indexes) and read != ()
         self._rows = plain(_fields(self._array, read)) if is_read else [None] * len(self._indexes)

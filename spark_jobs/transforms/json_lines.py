@@ -1,6 +1,4 @@
-"""Finds the lines of a JSON log that are not kept, in a whole column at once. It agrees with
-:func:`ingest.flink_logs.json_records.is_routine`.
-"""
+"""Finds lines of JSON logs that are not kept, as ``ingest.flink_logs.json_records`` does."""
 
 from functools import cache
 
@@ -22,7 +20,7 @@ def are_routine(lines: pa.BinaryArray) -> np.ndarray:
     """Whether each record is certainly no event and of no kept level."""
     objects = pc.and_(pc.starts_with(lines, "{"), pc.ends_with(lines, "}"))
     flags: np.ndarray = (
-        objects.to_numpy(zero_copy_only=False)
+        np.asarray(objects)
         & matches(lines, _MESSAGE)
         & matches(lines, _QUIET)
         & ~matches(lines, _kept_pattern())

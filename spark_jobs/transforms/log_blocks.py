@@ -1,6 +1,4 @@
-"""Blocks of log files → batches of records. A record belongs to the block in which it begins, so a
-worker reads past the end of its block.
-"""
+"""Blocks of log files → records. A record is of the block in which it begins."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -61,7 +59,7 @@ class Block:
 
 
 def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[list[Block]]:
-    """The blocks of the files, in shares of about one block for each task."""
+    """Blocks of files, in shares of about one block for each task."""
     shares: list[list[Block]] = []
     free_bytes = 0
     for file in files:
@@ -137,7 +135,7 @@ class BlockReader(LogReader):
             yield self._batch(end)
 
     def _learn_before(self, stream: IO[bytes]) -> None:
-        """Learns prefixes from the lines before the block: a container may first print there."""
+        """Learns prefixes from earlier lines: a container may first print there."""
         first = max(self._block.begin - LEARNED_BYTES, LEARNED_BYTES)
         begin = self._block.begin - first
         stream.seek(first - 1)
@@ -202,9 +200,7 @@ class BlockReader(LogReader):
 
 
 class ColumnSplitter(RecordSplitter):
-    """Makes columns of the pieces that are single, complete records. The base class splits the
-    others.
-    """
+    """Makes columns of pieces that are one complete record; the base splits others."""
 
     def __init__(self, reader: BlockReader, process: str, layout: Layout) -> None:
         super().__init__(layout, reader._zone, keep=reader._keep, counts=reader._counts)

@@ -1,9 +1,8 @@
-"""Arrow → plain rows: instants are epoch milliseconds, structs are dicts. Whole columns are
-converted at once, which is ten times faster than single values.
-"""
+"""Arrow → plain rows: epoch ms and dicts. Whole columns at once: ten times faster."""
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -58,8 +57,8 @@ def _texts(array: pa.Array) -> list[str | None]:
 
 def _numbers(array: pa.Array) -> list[Any]:
     if not array.null_count:
-        numbers: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
+        numbers: list[Any] = np.asarray(array).tolist()
         return numbers
-    values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).tolist()
-    is_null = pc.is_null(array).to_numpy(zero_copy_only=False).tolist()
+    values = np.asarray(pc.fill_null(array, 0)).tolist()
+    is_null = np.asarray(pc.is_null(array)).tolist()
     return [None if null else value for value, null in zip(values, is_null, strict=True)]

@@ -1,5 +1,5 @@
-"""Samples → pressure windows, in whole columns, which is ten times faster than Spark's own columns
-(measured). Executors import this module, so it needs only Arrow and NumPy. Unknown is NaN here.
+"""Samples → pressure windows, in whole columns: ten times faster than Spark's own columns
+(measured). Executors import this module: it needs only Arrow and NumPy. Unknown is NaN here.
 """
 
 from collections.abc import Mapping
@@ -125,9 +125,9 @@ def _means(cells: Cells) -> dict[str, Reals]:
 
 
 def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
-    """A full second of busy time only counts if the task has data. Flink counts time that is neither
-    idle nor back-pressured as busy, so a task that has not begun has a full second. Metrics are
-    fetched every ten seconds, so that value outlives the INITIALIZING state (seen for 5 s in 1.20).
+    """A full second of busy time counts only if the task has data. Flink counts time neither idle
+    nor back-pressured as busy, so a task that has not begun is fully busy. Metrics are fetched
+    every ten seconds, so that value outlives INITIALIZING (seen for 5 s in 1.20).
     """
     busy = read["busy_ms_per_s"]
     works = (
@@ -140,10 +140,10 @@ def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
 
 def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
     values, at = cells.taken("watermark_ms")
-    known = cells.running()[at] & pc.is_valid(values).to_numpy(zero_copy_only=False)
+    known = cells.running()[at] & np.asarray(pc.is_valid(values))
     slots = cells.slot[at[known]]
     watermarks, has = np.zeros(cells.slots, np.int64), np.zeros(cells.slots, bool)
-    watermarks[slots] = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)[known]
+    watermarks[slots] = np.asarray(pc.fill_null(values, 0))[known]
     has[slots] = True
     return watermarks, has
 
@@ -157,8 +157,8 @@ def _newest(cells: Cells, name: str) -> Reals:
 
 
 def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
-    """Host and TaskManager of each task, from the last sample that has one of them. An ended task
-    has none, though Flink still reports where it ran.
+    """Host and TaskManager of each task by the last sample with one. An ended task has none, though
+    Flink still reports where it ran.
     """
     states, names = cells.texts("task_state")
     ended = np.isin(
@@ -272,8 +272,8 @@ def _parallelism(samples: pa.RecordBatch, cells: Cells) -> pa.Array:
     counts = cells.subtasks.astype(np.int64)
     of_window = np.cumsum(begins(samples)) - 1
     reported = samples["parallelism"]
-    known = pc.is_valid(reported).to_numpy(zero_copy_only=False)
-    counts[of_window[known]] = pc.fill_null(reported, 0).to_numpy(zero_copy_only=False)[known]
+    known = np.asarray(pc.is_valid(reported))
+    counts[of_window[known]] = np.asarray(pc.fill_null(reported, 0))[known]
     return pa.array(counts)
 
 

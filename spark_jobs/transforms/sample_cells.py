@@ -1,6 +1,6 @@
-"""Samples of whole windows, prepared for operations on whole columns. A *cell* is one subtask in one
-sample, a *slot* is one subtask in one window. The cells and slots of a window are side by side, in
-order of time. Unknown is NaN. Executors import this module, so it needs only Arrow and NumPy.
+"""Samples of whole windows, prepared for whole columns. A *cell* is one subtask in one sample, a
+*slot* one subtask in one window; those of a window are side by side, in order of time. Unknown is
+NaN. Executors import this module: it needs only Arrow and NumPy.
 """
 
 from collections.abc import Sequence
@@ -29,8 +29,8 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cells:
-    """``first_of_window``: the first sample of each window; ``subtasks``: their number in each
-    window; ``first_slot``: of each window; ``first_cell``: of each sample; ``slot``: of each cell;
+    """``first_of_window``: first sample of each window; ``subtasks``: their number in each;
+    ``first_slot``: of each window; ``first_cell``: of each sample; ``slot``: of each cell;
     ``wide``: number of cells of each sample.
     """
 
@@ -44,7 +44,7 @@ class Cells:
 
     @classmethod
     def of(cls, samples: pa.RecordBatch, per_subtask: Sequence[str]) -> "Cells":
-        """``per_subtask``: the columns with a value per subtask, with ``task_state``."""
+        """``per_subtask``: columns with a value per subtask, with ``task_state``."""
         is_first = begins(samples)
         first = np.flatnonzero(is_first)
         of_window = np.cumsum(is_first) - 1
@@ -75,7 +75,7 @@ class Cells:
     def reals(self, name: str) -> Reals:
         values, at = self.taken(name)
         numbers = np.full(len(self.slot), np.nan)
-        numbers[at] = values.to_numpy(zero_copy_only=False)
+        numbers[at] = np.asarray(values)
         return numbers
 
     def texts(self, name: str) -> tuple[Ints, pa.Array]:
@@ -83,13 +83,11 @@ class Cells:
         values, at = self.taken(name)
         encoded = values.dictionary_encode()
         indices = np.full(len(self.slot), -1)
-        indices[at] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+        indices[at] = np.asarray(pc.fill_null(encoded.indices, -1))
         return indices, encoded.dictionary
 
     def running(self) -> Flags:
-        """Whether the task of each cell runs; an unknown state counts as running. Figures of other
-        tasks are meaningless.
-        """
+        """Whether each cell's task runs, or may; figures of others are meaningless."""
         states, names = self.texts("task_state")
         others = [place for place, name in enumerate(names.to_pylist()) if name != "RUNNING"]
         return ~np.isin(states, others)
@@ -101,7 +99,7 @@ def begins(samples: pa.RecordBatch) -> Flags:
 
 
 def newest_places(samples: pa.RecordBatch) -> Ints:
-    """The index of the newest sample of each vertex and instant; in a tie, the whole content decides."""
+    """The newest sample of each vertex and instant; in a tie, content decides."""
     key = [*(_codes(samples[name]) for name in KEY), ms_of(samples, "ts")]
     places = np.append(np.flatnonzero(_changes(key))[1:], samples.num_rows) - 1
     tied = set(
@@ -128,9 +126,7 @@ def _changes(columns: Sequence[npt.NDArray[Any]]) -> Flags:
 
 
 def _codes(values: pa.Array) -> npt.NDArray[Any]:
-    codes: npt.NDArray[Any] = values.dictionary_encode(null_encoding="encode").indices.to_numpy(
-        zero_copy_only=False
-    )
+    codes: npt.NDArray[Any] = np.asarray(values.dictionary_encode(null_encoding="encode").indices)
     return codes
 
 
@@ -140,17 +136,11 @@ def ms_of(samples: pa.RecordBatch, name: str) -> Ints:
 
 
 def _whole(values: pa.Array) -> Ints:
-    known: Ints = pc.fill_null(values, -1).to_numpy(zero_copy_only=False)
-    return known
+    return np.asarray(pc.fill_null(values, -1))
 
 
 def _lengths(values: pa.ListArray) -> Ints:
-    lengths: Ints = (
-        pc.fill_null(pc.list_value_length(values), 0)
-        .to_numpy(zero_copy_only=False)
-        .astype(np.int64)
-    )
-    return lengths
+    return np.asarray(pc.fill_null(pc.list_value_length(values), 0)).astype(np.int64)
 
 
 def _starts(lengths: Ints) -> Ints:

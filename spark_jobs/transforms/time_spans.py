@@ -12,12 +12,12 @@ MOST_SPANS = 400
 
 
 def floor_to(at: str | Column, seconds: int) -> Column:
-    """The start of the UTC window of this length that contains ``at``."""
+    """The start of the UTC window that contains ``at``."""
     return F.timestamp_seconds(F.floor(F.unix_seconds(at) / seconds) * seconds)
 
 
 def spans(rows: DataFrame, instant_column: str | Column, length_s: int) -> list[Span]:
-    """Spans of whole windows that contain all rows; adjacent windows are merged."""
+    """Spans of whole windows with all rows, merged if adjacent."""
     starts = rows.select(F.unix_seconds(floor_to(instant_column, length_s)).alias("start"))
     bounds = [(row.start, row.start) for row in starts.distinct().limit(MOST_SPANS + 1).collect()]
     if len(bounds) > MOST_SPANS:

@@ -1,6 +1,6 @@
-"""Pieces of a log that are single records → columns of ``log_records``, in a whole column at once.
-:class:`ingest.flink_logs.record_splitter.RecordSplitter` makes the same rows from any pieces, at
-four times the cost.
+"""Pieces of a log that are single records → columns of ``log_records``, in whole columns.
+``ingest.flink_logs.record_splitter.RecordSplitter`` makes the same rows from any pieces, at four
+times the cost.
 """
 
 import re
@@ -37,7 +37,7 @@ Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array, list[str]]
 
 
 def are_whole(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
-    """Whether a piece (of ``RecordSplitter._take``) is certainly a single, complete record."""
+    """Whether a piece (``RecordSplitter._take``) is certainly one complete record."""
     header = _HEADERS.get(layout.name)
     flags = np.zeros(len(pieces), bool)
     if header and len(pieces) > 1:
@@ -47,8 +47,8 @@ def are_whole(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
 
 
 def are_unread(pieces: pa.BinaryArray) -> np.ndarray:
-    """Whether a record is certainly no event and of no kept level. Most records of an archive are
-    unread; checking each in Python would cost several times as much as reading.
+    """Whether a record is certainly no event and of no kept level, as most of an archive. Checking
+    each in Python would cost several times as much as reading.
     """
     return ~matches(pieces, _kept_pattern())
 
@@ -102,9 +102,9 @@ def columns_of(
 
 
 def _retained_flags(level: pa.Array, message: pa.BinaryArray) -> np.ndarray:
-    retained: np.ndarray = pc.is_in(level, pa.array(KEPT_LEVELS)).to_numpy(
-        zero_copy_only=False
-    ) | matches(message, f"^(?:{any_of(starts())})")
+    retained: np.ndarray = np.asarray(pc.is_in(level, pa.array(KEPT_LEVELS))) | matches(
+        message, f"^(?:{any_of(starts())})"
+    )
     others = np.flatnonzero(~retained)
     retained[others] = matches(message.take(pa.array(others)), f"^[^\\n]*(?:{any_of(contained())})")
     return retained
@@ -146,8 +146,7 @@ def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]
 
 def matches(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
     """``regex`` in the syntax of RE2."""
-    flags: np.ndarray = pc.match_substring_regex(pieces, regex).to_numpy(zero_copy_only=False)
-    return flags
+    return np.asarray(pc.match_substring_regex(pieces, regex))
 
 
 @cache
