@@ -40,11 +40,7 @@ class JobSurroundings:
 
     @classmethod
     def of(
-        cls,
-        jobs: Sequence[Row],
-        events: Sequence[Row],
-        placements: Rows,
-        exceptions: Rows = (),
+        cls, jobs: Sequence[Row], events: Sequence[Row], placements: Rows, exceptions: Rows = ()
     ) -> "JobSurroundings":
         planned = [job for job in jobs if job["vertices"]]
         return cls(

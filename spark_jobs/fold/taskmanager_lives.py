@@ -109,11 +109,7 @@ _ENDED, _SUSPECTED, _REGISTERED, _SEEN = range(4)
 
 
 def lives(
-    previous: Rows,
-    lines: Rows,
-    samples: Rows,
-    exceptions: Rows,
-    executions: Rows,
+    previous: Rows, lines: Rows, samples: Rows, exceptions: Rows, executions: Rows
 ) -> list[dict[str, Any]]:
     """``UPDATED_LIFE`` rows. ``previous``: the result of the last run. ``lines``: events of
     registrations, ends and failed tasks.

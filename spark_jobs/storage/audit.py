@@ -35,16 +35,7 @@ from spark_jobs.storage import (
     verdicts,
 )
 from spark_jobs.storage.arrays import Tables, summed
-from spark_jobs.storage.plain import (
-    Key,
-    Row,
-    by,
-    is_below,
-    key_of,
-    keys,
-    plain_rows,
-    table_of,
-)
+from spark_jobs.storage.plain import Key, Row, by, is_below, key_of, keys, plain_rows, table_of
 from spark_jobs.storage.reach import Index, Reaches
 from spark_jobs.storage_words import LIVE
 

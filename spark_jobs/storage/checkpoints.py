@@ -206,10 +206,7 @@ def _own_checkpoints(checkpoints: Rows) -> dict[Key, list[Row]]:
 
 
 def with_outcomes(
-    checkpoints: Rows,
-    restores: Rows,
-    sole_owners: Sequence[Row],
-    remembered: Rows,
+    checkpoints: Rows, restores: Rows, sole_owners: Sequence[Row], remembered: Rows
 ) -> list[Row]:
     """Restores with the outcome for their job, by its own checkpoints that were read.
     ``is_independent``: it has since completed a whole checkpoint that needs only its own files, and
@@ -266,11 +263,7 @@ def _is_whole_of_forgotten(row: Row, job: Row) -> bool:
 
 
 def last_unfound(
-    checkpoints: Rows,
-    outcomes: Rows,
-    jobs: Rows,
-    sole_owners: Sequence[Row],
-    remembered: Rows,
+    checkpoints: Rows, outcomes: Rows, jobs: Rows, sole_owners: Sequence[Row], remembered: Rows
 ) -> set[Key]:
     """``JOB`` keys of ended jobs whose last checkpoint was not found: it may have been moved, and
     its files may be in the job's directory. ``checkpoints``: from ``with_owners``.
@@ -416,10 +409,7 @@ def restored_directories(outcomes: Rows) -> set[Key]:
 
 
 def checkpoint_rows(
-    checkpoints: Sequence[Row],
-    previous: Mapping[int, int],
-    compared: Mapping[int, Row],
-    jobs: Rows,
+    checkpoints: Sequence[Row], previous: Mapping[int, int], compared: Mapping[int, Row], jobs: Rows
 ) -> list[Row]:
     """``storage_checkpoint``. A savepoint's job is known if only one fits the digits in its name."""
     fitting: dict[Key, set[Key]] = defaultdict(set)

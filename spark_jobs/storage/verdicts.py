@@ -324,10 +324,7 @@ def _referrers(rows: pa.Table, snapshot: Numbers) -> tuple[Numbers, Numbers]:
     """(file, checkpoint) by reference; a ``_metadata`` also with its own checkpoint."""
     referrers = column(rows, "referrers")
     file_no = np.concatenate(
-        [
-            np.asarray(pc.list_parent_indices(referrers)),
-            np.flatnonzero(snapshot >= 0),
-        ]
+        [np.asarray(pc.list_parent_indices(referrers)), np.flatnonzero(snapshot >= 0)]
     )
     checkpoint_no = np.concatenate(
         [np.asarray(pc.list_flatten(referrers)), snapshot[snapshot >= 0]]
