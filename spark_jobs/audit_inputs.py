@@ -1,4 +1,4 @@
-"""The inputs of an audit: files that the request and the previous audit name."""
+"""The inputs of an audit, as the request and the previous audit name them."""
 
 import posixpath
 import re
@@ -60,7 +60,7 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
 
 
 def listing_files(listing: str) -> list[str]:
-    """The listing's Parquet files. Raises ``Refused`` if it is not complete."""
+    """The listing's Parquet files. Raises Refused if it is not complete."""
     root = absolute_root(listing)
     filesystem, path = fsspec.core.url_to_fs(root)
     if any(character in path for character in "*?["):
@@ -78,8 +78,8 @@ def listing_files(listing: str) -> list[str]:
 
 
 def jobs(audits: Sequence[Audit]) -> list[Row]:
-    """Rows of the audits' job files; columns that a file lacks are null. A file with the column
-    ``audit_id`` may serve several audits. Raises ``Refused`` if a file is missing.
+    """Rows of job files; missing columns are null. A file with ``audit_id`` may serve several
+    audits. Raises Refused if one is missing.
     """
     return job_rows(
         pa.concat_tables([JOBS.empty_table(), *map(_jobs, audits)]), spellings_of(audits)

@@ -1,6 +1,5 @@
-"""Runs the steps of an audit on Spark. A step gets all rows of a partition; its worker writes the
-result as Parquet below the run directory. The driver holds no data that grow with the audited
-files.
+"""Runs an audit's steps on Spark. A step gets all rows of a partition; its worker writes the result
+as Parquet. The driver holds no data that grow with the audited files.
 """
 
 import json

@@ -132,8 +132,8 @@ class Audit:
 
 
 def read(uri: str, now: datetime) -> tuple[Audit, ...]:
-    """The audits of a request file. Paths in the file are relative to its folder. Raises
-    ``Refused`` if the file is missing or not valid.
+    """The audits of a request file. Paths in the file are relative to its folder. Raises Refused if
+    the file is missing or not valid.
     """
     try:
         with fsspec.open(uri, "rb") as file:

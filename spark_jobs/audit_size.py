@@ -27,7 +27,7 @@ MOST_JOBS_BYTES = 8 << 20
 def fits_one_process(
     audits: Sequence[Audit], previous: Sequence[Manifest], lake: LakeReader, run_dir: str
 ) -> bool:
-    """Whether all inputs are local and small. Raises ``Refused`` for an incomplete listing."""
+    """Whether all inputs are local and small. Raises Refused for an incomplete listing."""
     roots = [root for audit in audits for root in audit.roots]
     jobs = [absolute_root(audit.jobs) for audit in audits]
     previous_dirs = [absolute_root(manifest.run_dir) for manifest in previous]

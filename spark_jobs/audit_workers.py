@@ -1,4 +1,4 @@
-"""Steps of an audit in Spark's Python workers: batches of a partition in, files out."""
+"""Steps of an audit in Spark's Python workers: batches in, files out."""
 
 import json
 import uuid
@@ -33,8 +33,8 @@ def run_step(
     schemas: Mapping[str, pa.Schema],
     ordered: str,
 ) -> Iterator[pa.RecordBatch]:
-    """Writes the step's results; returns a row of ``WRITTEN_FILE`` for each file. The part
-    ``ordered`` has a file for each root. A failed task that was run again leaves unused files.
+    """Writes the results; returns a ``WRITTEN_FILE`` for each file. The part ``ordered`` has a file
+    for each root. A failed task that runs again leaves unused files.
     """
     side_tables: dict[str, pa.Table] | None = None
     for parts in parts_of(batches):

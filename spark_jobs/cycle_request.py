@@ -21,8 +21,8 @@ EXAMPLE = {
 
 @dataclass(frozen=True)
 class CycleRequest:
-    """``thresholds``: new values of rule thresholds. ``recovery_points``: newest retained
-    checkpoints that an audit found incomplete.
+    """``thresholds``: new values. ``recovery_points``: newest retained checkpoints found
+    incomplete.
     """
 
     thresholds: Sequence[Scoped] = ()
@@ -30,7 +30,7 @@ class CycleRequest:
 
 
 def read(uri: str) -> CycleRequest:
-    """Raises ``Refused`` if the file is missing or not valid."""
+    """Raises Refused if the file is missing or not valid."""
     try:
         with fsspec.open(uri, "rb") as file:
             raw = json.loads(file.read())

@@ -17,8 +17,8 @@ JOBS = ("audit", "cycle", "log_events", "replicate", "rollups")
 
 
 def run_job(words: Sequence[str]) -> int:
-    """The exit code of the job: 0 if all was done. Raises ``IngestError`` or ``BadManifest`` if the
-    job was refused, ``PreviousLost`` if the previous state is lost.
+    """The exit code of the job: 0 if all was done. Raises IngestError or BadManifest if the job was
+    refused, PreviousLost if the previous state is lost.
     """
     job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
     parser = argparse.ArgumentParser(

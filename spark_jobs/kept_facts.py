@@ -1,6 +1,6 @@
 """Keeps the checkpoint facts of all cycle runs in the lake, for roll-ups. Each run is appended
-once, in order. A run that reads the lake from its beginning starts a new chain of runs and replaces
-all rows. Delta transactions record the ``Progress``.
+once, in order; one that reads the lake from its beginning starts a new chain and replaces all rows.
+Delta transactions record the ``Progress``.
 """
 
 import hashlib
@@ -42,9 +42,9 @@ _FACT_COLUMNS = tuple(
 
 
 class Progress(NamedTuple):
-    """Versions of Delta transactions. ``cycle``: ``ends_at`` of the last run, or ``UNFINISHED``
-    while parts are missing. ``run``: its number. ``part``: how many parts are stored. ``first``:
-    number of the chain's first run.
+    """Versions of Delta transactions. ``cycle``: ``ends_at`` of the last run, or ``UNFINISHED``.
+    ``run``: its number. ``part``: how many parts are stored. ``first``: number of the chain's first
+    run.
     """
 
     cycle: int
@@ -65,8 +65,8 @@ class Run(Protocol):
 
 
 def keep(lake: LakeReader, run: Manifest) -> int:
-    """Append the facts of a complete run; returns the number of new rows, 0 if already kept. Raises
-    ``PreviousLost`` if the table lacks an earlier run, or files of this one are damaged.
+    """Append a run's facts; returns the number of new rows, 0 if already kept. Raises PreviousLost
+    if the table lacks an earlier run, or files are damaged.
     """
     if is_kept(taken(lake), run):
         return 0
@@ -190,7 +190,7 @@ def _rows(run: Manifest) -> Iterator[pa.RecordBatch]:
 
 
 def _refusals(lines: pa.RecordBatch) -> pa.RecordBatch:
-    """Refused triggers without a checkpoint id: no fact has them."""
+    """Refused triggers without a checkpoint id, of which no fact has."""
     is_refusal = pc.and_(
         pc.equal(lines["kind"], REFUSAL_KIND),
         pc.and_(pc.is_null(lines["checkpoint_id"]), pc.is_valid(lines["job_id"])),

@@ -1,6 +1,6 @@
-"""Log files of any size → the lake table ``derived/log_records``. One pass of Spark's Python
-workers over the raw text stages the records to keep. Then they get the version of their commit and
-are added to the Delta table under its lock.
+"""Log files of any size → the lake table ``derived/log_records``. Spark's Python workers read the
+raw text once and stage the records to keep; these get the version of their commit and are added to
+the Delta table under its lock.
 """
 
 import json

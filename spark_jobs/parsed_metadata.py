@@ -1,6 +1,4 @@
-"""Reads ``_metadata`` files as rows: from the lake if they were parsed before; else it parses them
-and stores their rows in the lake.
-"""
+"""Rows of _metadata files: from the lake, or else parsed and stored in the lake."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -114,8 +112,8 @@ class ParsedMetadata:
 
 
 def _hits(files: Rows, commits: Rows) -> Iterator[Row]:
-    """``_HIT`` for each file in the lake. If several audits stored a file, the last complete commit
-    counts. ``commits``: number of rows, and ``handles``, by file and commit.
+    """``_HIT`` for each file in the lake, by the last complete commit. ``commits``: number of rows,
+    and ``handles``, by file and commit.
     """
     complete = by(
         (row for row in commits if row["handles"] is not None and row["rows"] > row["handles"]),

@@ -9,9 +9,7 @@ _S3 = re.compile(r"^s3n?://")
 
 
 def absolute_root(root: str) -> str:
-    """A URI without a final slash, or an absolute local path: a Connect server would resolve a
-    relative path against its own folder.
-    """
+    """A URI, or an absolute path, since a Connect server has its own folder; no final slash."""
     if root.startswith("file://"):
         root = unquote(root.removeprefix("file://"))
     elif "://" in root:

@@ -20,7 +20,7 @@ class PreviousLost(Exception):
 
 def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
     """The manifest at ``uri`` of a run whose state is complete, which must have ended at the
-    commits ``ended_at``. Raises ``PreviousLost``, or the storage's error.
+    commits ``ended_at``. Raises PreviousLost, or the storage's error.
     """
     try:
         manifest = manifests.read(uri)
@@ -37,7 +37,7 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
 
 
 def check(run: Manifest, *, every_byte: bool = False) -> None:
-    """Raises ``PreviousLost`` if a state file is missing or torn, or (``every_byte``) damaged."""
+    """Raises PreviousLost if a state file is missing or torn, or (``every_byte``) damaged."""
     filesystem, root = fsspec.core.url_to_fs(run.run_dir)
     for file in (file for files in run.state.values() for file in files):
         try:
@@ -56,7 +56,7 @@ def check(run: Manifest, *, every_byte: bool = False) -> None:
 
 @contextmanager
 def lost_if_damaged(run: Manifest | None) -> Iterator[None]:
-    """Raises ``PreviousLost`` if the block fails and the state is damaged."""
+    """Raises PreviousLost if the block fails and the state is damaged."""
     try:
         yield
     except Exception as error:

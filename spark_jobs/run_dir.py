@@ -69,8 +69,8 @@ class PreviousState:
     previous: Manifest | None
 
     def frame(self, name: str, empty: DataFrame) -> DataFrame:
-        """The state ``name``, or ``empty`` if there is none, in the columns of ``empty``. Columns
-        that another version of Weir did not write are null.
+        """The state ``name``, else ``empty``, in the columns of ``empty``; null if another version
+        of Weir wrote none.
         """
         files = self.previous.state.get(name, ()) if self.previous else ()
         if not files or self.previous is None:

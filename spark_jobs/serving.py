@@ -1,7 +1,7 @@
-"""Serving tables: what Spark passes to the web application, as Parquet. The web's loader upserts
-rows by ``key`` into the model of the same name; an older row (``as_of``) never replaces a newer
-one. ``json``: a JSON document; ``message``: one message (``ingest.messages``); ``messages``: a
-document with messages. Columns that rules read are in ``spark_jobs.diagnosis.samples``.
+"""Serving tables: what Spark passes to the web application, as Parquet. The loader upserts rows by
+``key`` into the model of the same name; an older row (``as_of``) never replaces a newer one.
+``json``: a document; ``message``: one of ``ingest.messages``; ``messages``: a document with
+messages. Columns that rules read are in ``spark_jobs.diagnosis.samples``.
 """
 
 import re
@@ -22,8 +22,8 @@ Kind = Literal["text", "int", "real", "flag", "instant", "json", "message", "mes
 
 @dataclass(frozen=True)
 class Column:
-    """``kind`` decides the Arrow type and the Django field. An ``int`` has 64 bits, a ``real`` is a
-    double, an ``instant`` is UTC.
+    """``kind``: of the Arrow type and Django field. ``int`` has 64 bits, ``real`` is double,
+    ``instant`` UTC.
     """
 
     name: str
@@ -51,8 +51,8 @@ _KINDS: dict[Any, Kind] = {
 
 @dataclass(frozen=True)
 class ServingTable:
-    """``row``: what one row describes. ``key``: the columns that identify a row. ``final``: the flag
-    column of rows that no unsettled row may replace.
+    """``row``: what a row describes. ``key``: identifying columns. ``final``: the flag of rows that
+    no unsettled row replaces.
     """
 
     name: str
@@ -71,8 +71,8 @@ class ServingTable:
 
 
 def columns(table: str) -> tuple[Column, ...]:
-    """Columns from text with one column a line: ``name kind: meaning``; ``kind!`` is required. An
-    indented line continues the meaning before it.
+    """Columns by lines ``name kind: meaning``; ``kind!`` is required. An indented line continues
+    the meaning.
     """
     kinds: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
     declared = []

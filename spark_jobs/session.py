@@ -83,9 +83,9 @@ _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 def open_session(
     app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session for one attempt of a job, after an earlier process of this attempt was interrupted.
-    Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``; for classic sessions
-    ``WEIR_SPARK_DRIVER_MEMORY`` (default 2g) and ``WEIR_SPARK_DRIVER_HOST``.
+    """A session for an attempt, after interrupting its earlier process. Environment:
+    ``SPARK_REMOTE``, ``SPARK_MASTER``; for classic sessions ``WEIR_SPARK_DRIVER_MEMORY`` (default
+    2g) and ``WEIR_SPARK_DRIVER_HOST``.
     """
     all_options = {**SESSION_OPTIONS, **(options or {})}
     remote = os.environ.get("SPARK_REMOTE", "")

@@ -1,9 +1,8 @@
 """What happened to a job, for its charts. Close mentions of one kind and subject in REST and log
-are one annotation, dated by REST if it has one.
+are one annotation, dated by REST if possible.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from ingest.messages import message
 from spark_jobs.fold.log_mentions import log_mentions
@@ -25,7 +24,7 @@ def annotations(
     lost: Iterable[Mention] = (),
     types: Types = NO_TYPES,
     failures: Rows = (),
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """``job_annotation`` rows. ``jobs`` (REST, in order of time) and ``events`` have no duplicates."""
     logged = log_mentions(events, outages, types)
     recreated = list(recreated_restarts(jobs))
@@ -76,7 +75,7 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
         yield run
 
 
-def _fold(mentions: Sequence[Mention]) -> dict[str, Any]:
+def _fold(mentions: Sequence[Mention]) -> Row:
     dated = min(mentions, key=lambda mention: (mention.by_log, mention.at_ms))
     worded = min(mentions, key=lambda mention: mention.words)
     return {
@@ -89,7 +88,7 @@ def _fold(mentions: Sequence[Mention]) -> dict[str, Any]:
     }
 
 
-def _savepoint(fact: Row) -> dict[str, Any]:
+def _savepoint(fact: Row) -> Row:
     number, outcome = str(fact["checkpoint_id"]), fact["outcome"]
     detail = {
         name: fact[name] for name in ("checkpoint_id", "outcome", "end_to_end_ms", "state_bytes")

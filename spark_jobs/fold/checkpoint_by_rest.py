@@ -17,10 +17,10 @@ FIGURES = (
     "acknowledged",
 )
 """Columns that grow until the checkpoint ends: only final answers tell them for an ended one."""
-NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
+NOTHING: Row = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
-def reported(rows: Rows) -> dict[str, Any]:
+def reported(rows: Rows) -> Row:
     """The latest known value of each column; a final answer counts as the latest."""
     answers = list(rows)
     if not answers:
@@ -29,7 +29,7 @@ def reported(rows: Rows) -> dict[str, Any]:
     return newest | {"as_of": largest(*(row["observed_at"] for row in answers))}
 
 
-def last_figures(rows: Rows) -> dict[str, Any]:
+def last_figures(rows: Rows) -> Row:
     return newest_known([row for row in rows if is_final(row["status"])], FIGURES, order)
 
 

@@ -1,4 +1,4 @@
-"""Checkpoint facts: one for each checkpoint in REST or a log, from the data of both."""
+"""Checkpoint facts, one for each checkpoint in REST or a log."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,9 +28,7 @@ _AS_REPORTED = tuple(name for name in CHECKPOINT_FACT.column_names if name in NO
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """What checkpoints need of their job. ``names``: by vertex. ``sources``: vertices without
-    input.
-    """
+    """What checkpoints need. ``names``: by vertex. ``sources``: vertices without input."""
 
     names: dict[str, str | None]
     sources: frozenset[str]
@@ -89,8 +87,8 @@ def checkpoint_facts(
     anchored: Mapping[CheckpointKey, Sequence[Row]],
     job: JobSurroundings,
     full_sizes: FullSizes,
-) -> dict[CheckpointKey, dict[str, Any]]:
-    """``anchored``: log lines by checkpoint (``spark_jobs.fold.triggers.anchored``)."""
+) -> dict[CheckpointKey, Row]:
+    """``anchored``: log lines by checkpoint (``triggers.anchored``)."""
     by_rest = grouped(rows.checkpoints, "checkpoint_id", "trigger_time")
     by_vertex = grouped(rows.vertex_checkpoints, "checkpoint_id", "trigger_time")
     return {
@@ -113,7 +111,7 @@ def _fact(
     vertices: Sequence[Row],
     job: JobSurroundings,
     full_sizes: FullSizes,
-) -> dict[str, Any]:
+) -> Row:
     rest, logged = reported(rest_rows), log.checkpoint_log(lines)
     ended = outcome(key[1], rest, logged, job.life)
     is_settled = ended.outcome != "in_progress"
@@ -182,7 +180,7 @@ def _times(
     return {"end_time": end_time, "end_to_end_ms": end_to_end_ms}
 
 
-def _phases(phases: CheckpointPhases, job: JobSurroundings) -> dict[str, Any]:
+def _phases(phases: CheckpointPhases, job: JobSurroundings) -> Row:
     slowest, source = phases.slowest, phases.latest_source
     return {
         **{f"{phase}_ms": phases.phase_ms.get(phase) for phase in PHASES},

@@ -89,7 +89,7 @@ def checkpoint_log(lines: Rows) -> CheckpointLog:
     )
 
 
-def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
+def declines(log: CheckpointLog, names: Names) -> list[Row] | None:
     reported = (
         {"at": event["ts"], **_select(event, _DECLINE), **_why(event)} for event in log.declined
     )
@@ -105,13 +105,11 @@ def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
     ] or None
 
 
-def _select(row: Row, names: Iterable[str]) -> dict[str, Any]:
+def _select(row: Row, names: Iterable[str]) -> Row:
     return {name: row[name] for name in names}
 
 
-def late_messages(
-    log: CheckpointLog, names: Names, expired_at: int | None
-) -> list[dict[str, Any]] | None:
+def late_messages(log: CheckpointLog, names: Names, expired_at: int | None) -> list[Row] | None:
     reported = ({"at": event["ts"], **_select(event, _LATE)} for event in log.late)
     return [
         {
@@ -133,7 +131,7 @@ def root_cause(trace: str | None) -> str | None:
     return _WRAPPER.sub("", line) if line else None
 
 
-def _why(event: Row) -> dict[str, Any]:
+def _why(event: Row) -> Row:
     return {
         "reason": _reason(event),
         "exception": root_cause(event["detail"]),
@@ -159,5 +157,5 @@ def _first(events: Rows, name: str) -> Any:
     return next((event[name] for event in events if event[name] is not None), None)
 
 
-def _name(reported: Mapping[str, Any], names: Names) -> str | None:
+def _name(reported: Row, names: Names) -> str | None:
     return names.get(reported["vertex_id"]) or reported["task"]

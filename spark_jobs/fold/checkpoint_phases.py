@@ -3,7 +3,7 @@ which add up to its duration. Also subtasks that did not acknowledge.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
@@ -75,7 +75,7 @@ class Durations:
     phases_ms: tuple[Sequence[int | None], ...]
 
     @classmethod
-    def of(cls, vertex_id: str, reported: Mapping[str, Any], hosts: Hosts) -> "Durations":
+    def of(cls, vertex_id: str, reported: Row, hosts: Hosts) -> "Durations":
         columns: list[Sequence[Any]] = [reported[name] or () for name in _TIMES]
         aborted = _aborted(reported)
         most = max(map(len, columns))
@@ -220,7 +220,7 @@ def _latest_start(durations: Sequence[Durations]) -> Subtask | None:
 
 def not_acknowledged(
     phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None
-) -> list[dict[str, Any]] | None:
+) -> list[Row] | None:
     if phases.missing:
         return [
             {
@@ -244,7 +244,7 @@ def order(row: Row) -> Any:
     return is_final(row["status"]), rank(row["acknowledged"]), rank(row["observed_at"])
 
 
-def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
+def _missing(vertex_id: str, reported: Row, hosts: Hosts) -> Missing:
     acknowledged_at = reported["subtask_ack_time"] or ()
     aborted = _aborted(reported)
     absent = []
@@ -266,7 +266,7 @@ def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
     )
 
 
-def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, str | None]:
+def _late(reported: Row, aborted: Collection[int]) -> tuple[int, str | None]:
     """How many aborted subtasks reported later, and the longest phase of the slowest. If the
     asynchronous phase was cut off, Flink reports no duration: it is the rest of end-to-end.
     """
@@ -285,7 +285,7 @@ def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, s
     return len(late), PHASES[longest] if phases[longest] else None
 
 
-def _aborted(reported: Mapping[str, Any]) -> frozenset[int]:
+def _aborted(reported: Row) -> frozenset[int]:
     """Subtasks that reported to an aborted checkpoint: Flink acknowledges none of them."""
     return frozenset(
         index for index, is_aborted in enumerate(reported["subtask_aborted"] or ()) if is_aborted

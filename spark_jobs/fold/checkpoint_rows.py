@@ -146,7 +146,7 @@ def _known_columns(row: Row) -> Row:
 
 
 def _reporting(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
-    """The rows with the newest known value of a column, and the last row."""
+    """Rows with the newest known value of a column, and the last row."""
     if len(rows) == 1:
         return list(rows)
     newest: dict[str, tuple[Any, Row]] = {}

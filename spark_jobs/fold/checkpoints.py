@@ -1,5 +1,5 @@
-"""Recomputes the facts of checkpoints that new rows concern, from all their rows. Earlier rows that
-are not remembered are looked up in the lake.
+"""Recomputes facts of checkpoints that new rows concern, from all their rows; forgotten ones are
+looked up in the lake.
 """
 
 from collections import Counter
@@ -43,9 +43,8 @@ _UNREAD = ("exception", "sources")
 
 
 class Lookup(NamedTuple):
-    """Rows that a job needs from the lake: of checkpoints triggered from ``from_ms`` to ``to_ms``
-    (both included), of snapshots with ``keys`` (``wanted_snapshots``), and metric samples of
-    ``minutes`` (starts in epoch ms).
+    """Rows needed from the lake: of checkpoints triggered from ``from_ms`` to ``to_ms`` (included),
+    snapshots with ``keys`` (``wanted_snapshots``), and metric samples of ``minutes`` (starts).
     """
 
     from_ms: int
@@ -59,17 +58,16 @@ NO_CHECKPOINTS = (0, -1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``rows``: of the recomputed facts. ``retracted``: keys of facts that got another key.
-    ``known``: all facts in memory; ``older``: a summary of the others. ``remembered``: fields of
-    the next state.
+    """``rows``: of the recomputed facts. ``retracted``: former keys of facts. ``known``: all facts
+    in memory; ``older``: a summary of others. ``remembered``: fields of the next state.
     """
 
-    recomputed: dict[CheckpointKey, dict[str, Any]]
+    recomputed: dict[CheckpointKey, Row]
     retracted: list[CheckpointKey]
     known: dict[CheckpointKey, Row]
     older: OlderFacts
     rows: CheckpointRows
-    remembered: dict[str, Any]
+    remembered: Row
 
 
 def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
@@ -149,11 +147,9 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
     )
 
 
-def facts_remembered(
-    checkpoints: Checkpoints, before: JobState, judged_start: int | None
-) -> dict[str, Any]:
-    """Fields of the next state: the newest facts, and a summary of the others. Windows from
-    ``judged_start`` on may be judged again.
+def facts_remembered(checkpoints: Checkpoints, before: JobState, judged_start: int | None) -> Row:
+    """Fields of the next state: newest facts, a summary of others. Windows from ``judged_start`` on
+    may be judged again.
     """
     newest_first = sorted(checkpoints.known.values(), key=trigger_order, reverse=True)
     since = inf if judged_start is None else judged_start - JUDGED_AGAIN_MS
@@ -248,7 +244,7 @@ def _sized_by_now(
     full_sizes: FullSizes,
     known: Mapping[CheckpointKey, Any],
 ) -> tuple[set[CheckpointKey], list[int]]:
-    """Checkpoints that new ``_metadata`` may size, and times of files of unknown ones."""
+    """Checkpoints that new _metadata may size, and times of files of unknown ones."""
     if not update.snapshots or not job.writing.may_lack_full_size:
         return set(), []
     lacking = (fact for fact in before.facts if fact["state_bytes"] is None)
@@ -287,7 +283,7 @@ def _rows_remembered(
     key_of_line: Mapping[int, CheckpointKey],
     before: JobState,
     update: JobUpdate,
-) -> dict[str, Any]:
+) -> Row:
     keys = rows.answered() | set(key_of_line.values())
     values = Counter[CheckpointKey]()
     for row in rows.vertex_checkpoints:

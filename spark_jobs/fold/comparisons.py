@@ -1,5 +1,4 @@
 from collections.abc import Iterable
-from typing import Any
 
 from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.older_facts import is_completed_checkpoint
@@ -8,9 +7,9 @@ from spark_jobs.fold.snapshots import directory_of
 from spark_jobs.fold.state import JobState
 
 
-def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
-    """``COMPARISON`` rows. A checkpoint is compared with the one completed before it or, if there
-    was a restore in between, with the restored snapshot.
+def comparisons(facts: Iterable[Row], state: JobState) -> list[Row]:
+    """``COMPARISON`` rows: a checkpoint and the one completed before it, or the snapshot restored
+    in between.
     """
     completed = [
         (fact["trigger_time"], fact["checkpoint_id"], directory)

@@ -53,7 +53,7 @@ def outages(events: Rows, remembered: Sequence[Row], known: Sequence[Row]) -> li
     return sorted(by_instant.values(), key=lambda entry: int(entry["at"]))[-OUTAGES_KEPT:]
 
 
-def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
+def words_of(outage: Row) -> tuple[str, Row]:
     parts = {"detect": outage["detect_ms"], **outage["parts_ms"]}
     reported = join_messages(
         (

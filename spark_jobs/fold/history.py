@@ -30,7 +30,7 @@ _PER_SUBTASK = tuple(
     index for index, field in enumerate(fields(samples.VertexWindow)) if field.default == ()
 )
 """Indexes of the fields of ``VertexWindow`` that have a value per subtask."""
-_DOCUMENTS: dict[str, Any] = {
+_DOCUMENTS: Row = {
     "detail": {},
     **{column.name: () for column in CHECKPOINT_FACT.columns if column.kind == "json"},
 }
@@ -84,9 +84,7 @@ def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
 
 
 def sample(part: type[SampleT], row: Row) -> SampleT:
-    """A sample from a row. A field has the value of the column with its name; an instant is in the
-    column without the suffix ``_ms``.
-    """
+    """Its fields have the values of the columns of their names, without the suffix ``_ms``."""
     return part(*_values(cast(Hashable, part), tuple(row))(row))
 
 

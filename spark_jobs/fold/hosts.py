@@ -21,9 +21,9 @@ FEW_HOSTS = 3
 """A checkpoint that expired on more hosts, and on more than half of them, is no event of a host."""
 
 
-def job_hosts(placements: Rows, ended_ms: int | None = None) -> list[dict[str, Any]]:
-    """``placements``: hosts of each vertex and when they were first seen. If the job left a host or
-    ended, the row has the last subtasks there.
+def job_hosts(placements: Rows, ended_ms: int | None = None) -> list[Row]:
+    """``placements``: hosts of each vertex since when. If the job left or ended, the row has the
+    last subtasks.
     """
     stays_by_host: dict[str, list[_Stay]] = {}
     newest = None
@@ -59,8 +59,8 @@ def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
     return states[-1][0] if states and states[-1][1] in TERMINAL_STATES else None
 
 
-def host_events(facts: Rows, exceptions: Rows, placements: Rows) -> list[dict[str, Any]]:
-    """``host_event`` rows, each once. Events without a host are left out."""
+def host_events(facts: Rows, exceptions: Rows, placements: Rows) -> list[Row]:
+    """``host_event`` rows, each once, if their host is known."""
     events = [*_events_of_facts(list(facts), placements), *_failures(exceptions)]
     by_key = {
         (row["host"], row["at"], row["kind"], row["subject"]): row
@@ -71,14 +71,14 @@ def host_events(facts: Rows, exceptions: Rows, placements: Rows) -> list[dict[st
 
 
 class _Stay(NamedTuple):
-    """Subtasks of one vertex on a host; ``left_at`` is None if they run there."""
+    """Subtasks of one vertex on a host; ``left_at`` is None while they run."""
 
     since: int
     left_at: int | None
     subtasks: int
 
 
-def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> dict[str, Any]:
+def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> Row:
     present = [stay for stay in stays if stay.left_at is None]
     left_at = None if present else max(stay.left_at or 0 for stay in stays)
     last = present or [
@@ -95,7 +95,7 @@ def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> dict[str, Any]
     }
 
 
-def _events_of_facts(facts: Sequence[Row], placements: Rows) -> Iterator[dict[str, Any]]:
+def _events_of_facts(facts: Sequence[Row], placements: Rows) -> Iterator[Row]:
     for fact in facts:
         yield from _declines(fact)
     expired = [fact for fact in facts if fact["outcome"] == "expired" and fact["not_acknowledged"]]
@@ -105,7 +105,7 @@ def _events_of_facts(facts: Sequence[Row], placements: Rows) -> Iterator[dict[st
             yield from _expirations(fact, len(hosts))
 
 
-def _declines(fact: Row) -> Iterator[dict[str, Any]]:
+def _declines(fact: Row) -> Iterator[Row]:
     for decline in fact["declines"] or ():
         vertex = decline.get("vertex_name") or decline.get("vertex_id")
         yield _event(
@@ -123,7 +123,7 @@ def _declines(fact: Row) -> Iterator[dict[str, Any]]:
         )
 
 
-def _expirations(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
+def _expirations(fact: Row, hosts: int) -> Iterator[Row]:
     vertices: dict[str, list[str]] = {}
     for part in fact["not_acknowledged"]:
         for host in part.get("hosts") or ():
@@ -145,7 +145,7 @@ def _expirations(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
         )
 
 
-def _failures(exceptions: Rows) -> Iterator[dict[str, Any]]:
+def _failures(exceptions: Rows) -> Iterator[Row]:
     for exception in exceptions:
         if exception["is_root"] is not False:
             yield _event(
@@ -161,7 +161,7 @@ def _failures(exceptions: Rows) -> Iterator[dict[str, Any]]:
 
 def _event(
     host: str | None, at: int | None, kind: str, subject: str, as_of: int, **more: Any
-) -> dict[str, Any]:
+) -> Row:
     names = ("taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail")
     return {
         "host": (host or "")[:NAME_CHARS],

@@ -59,13 +59,13 @@ class JobResult:
     that changed.
     """
 
-    facts: list[dict[str, Any]]
+    facts: list[Row]
     retracted: list[CheckpointKey]
-    annotations: list[dict[str, Any]]
-    new_annotations: list[dict[str, Any]]
-    current: dict[str, Any]
-    trend: dict[str, Any] | None
-    judgement: dict[str, Any] | None
+    annotations: list[Row]
+    new_annotations: list[Row]
+    current: Row
+    trend: Row | None
+    judgement: Row | None
     state: JobState = field(repr=False)
     known: list[Row] = field(default_factory=list, repr=False)
     new_starts: Sequence[Row] = ()
@@ -221,7 +221,7 @@ def _starts(
 
 def _new_hosts(
     update: JobUpdate, before: JobState, state: JobState, ended_ms: int | None
-) -> tuple[list[dict[str, Any]], int | None]:
+) -> tuple[list[Row], int | None]:
     may_have_ended = ended_ms is not None and (update.answers or update.events)
     if (
         before.reported_hosts is not None
@@ -234,9 +234,7 @@ def _new_hosts(
     return (hosts if hosts_digest != before.reported_hosts else []), hosts_digest
 
 
-def _new_annotations(
-    annotated: Sequence[dict[str, Any]], before: JobState
-) -> tuple[list[dict[str, Any]], list[int]]:
+def _new_annotations(annotated: Sequence[Row], before: JobState) -> tuple[list[Row], list[int]]:
     hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
     reported = set(before.reported_annotations)
     new = [entry for entry, hash_ in zip(annotated, hashes, strict=True) if hash_ not in reported]
@@ -268,7 +266,7 @@ def _next_state(update: JobUpdate, before: JobState, events: Sequence[Row]) -> J
 def _windows_to_judge(
     update: JobUpdate,
     before: JobState,
-    recomputed: dict[CheckpointKey, dict[str, Any]],
+    recomputed: dict[CheckpointKey, Row],
     current: Row,
     lost: Sequence[Row],
 ) -> tuple[list[int], int]:

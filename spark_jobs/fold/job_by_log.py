@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from typing import Any
 
 from spark_jobs.fold.rows import Row, rank
 
@@ -10,7 +9,7 @@ def line_at(event: Row) -> int:
     return min(ts, observed_at)
 
 
-def job_logged(events: Sequence[Row]) -> dict[str, Any]:
+def job_logged(events: Sequence[Row]) -> Row:
     instants = [line_at(event) for event in events]
     named = [
         (line_at(event), event["job_name"]) for event in events if event["job_name"] is not None

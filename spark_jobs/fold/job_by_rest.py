@@ -1,7 +1,6 @@
 """A job as REST reports it: many answers merged into one row."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.rows import Row, first_known, largest, least, rank
@@ -32,7 +31,7 @@ _VERTEX_FIELDS = ("vertex_id", "name", "parallelism", "status", "max_parallelism
 _SINGLE_VALUES = ("name", "start_time", "restarts", "flink_version", "parallelism")
 
 
-def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
+def job_reported(jobs: Sequence[Row]) -> Row:
     """Each value is of the newest answer that has it. Values that belong together (state and end, a
     restore, the checkpoint settings, Flink's counters) are of one answer.
     """
@@ -94,9 +93,7 @@ def _has(name: str) -> Callable[[Row], bool]:
     return lambda row: row[name] is not None
 
 
-def _newest(
-    jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]
-) -> dict[str, Any]:
+def _newest(jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]) -> Row:
     """``names`` of the newest row that is ``having``, or {}."""
     kept = [row for row in jobs if having(row)]
     if not kept:
@@ -112,7 +109,7 @@ def _newest(
     return {name: row.get(name) for name in names}
 
 
-def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
+def _graph(plan: Row) -> Row | None:
     if not plan:
         return None
     groups = {

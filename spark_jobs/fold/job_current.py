@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from typing import Any
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.job_by_log import job_logged
@@ -25,7 +24,7 @@ def job_current(
     events: Sequence[Row],
     older: OlderFacts,
     types: Types,
-) -> dict[str, Any]:
+) -> Row:
     """The ``job_current`` row of a job. Each value is from the newest answer that has it."""
     rest = job_reported(jobs)
     logged = job_logged(events)
@@ -85,7 +84,7 @@ def _restored_by_log(rest: Row, logged: Row) -> bool:
     )
 
 
-def _last_completed(facts: Rows) -> dict[str, Any]:
+def _last_completed(facts: Rows) -> Row:
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     last = max(completed, key=trigger_order, default={})
     placed = max(
@@ -101,7 +100,7 @@ def _last_completed(facts: Rows) -> dict[str, Any]:
     }
 
 
-def _recent(facts: Rows) -> dict[str, Any]:
+def _recent(facts: Rows) -> Row:
     recent = sorted((fact for fact in facts if fact["final"]), key=trigger_order)[-RECENT:]
     counted = [fact for fact in recent if not fact["is_savepoint"]]
     completed = [fact for fact in counted if fact["outcome"] == "completed"]

@@ -16,7 +16,7 @@ class Mention:
     at_ms: int
     by_log: bool
     label: str
-    detail: dict[str, Any] | None
+    detail: Row | None
     as_of: int
 
     @cached_property
@@ -25,8 +25,8 @@ class Mention:
 
     @property
     def words(self) -> Any:
-        """A sort key: the best words have the smallest, vague ones come last. After a restart, only
-        the log tells when all tasks ran again.
+        """A sort key: best words first, vague ones last. After a restart, only the log tells when
+        all tasks ran.
         """
         is_vague = self.detail is None or (self.kind == "restore" and self.detail["path"] is None)
         return (
@@ -44,16 +44,16 @@ class Mention:
 
 
 def by_rest(
-    kind: str, subject: str, at_ms: int, label: str, detail: dict[str, Any] | None, row: Row
+    kind: str, subject: str, at_ms: int, label: str, detail: Row | None, row: Row
 ) -> Mention:
     return Mention(kind, subject, at_ms, False, label, detail, row["observed_at"])
 
 
-def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, row: Row) -> Mention:
+def by_log(kind: str, subject: str, label: str, detail: Row | None, row: Row) -> Mention:
     return Mention(kind, subject, row["ts"], True, label, detail, row["observed_at"])
 
 
-def at_least(began_at: int, running_at: int) -> dict[str, Any]:
+def at_least(began_at: int, running_at: int) -> Row:
     return {
         "began_at": iso(began_at),
         "job_running_at": iso(running_at),
@@ -63,9 +63,9 @@ def at_least(began_at: int, running_at: int) -> dict[str, Any]:
 
 def restore_words(
     what: str | None, checkpoint_id: int | None, path: str | None, job_id: str, types: Types
-) -> tuple[str, str, dict[str, Any]]:
-    """Subject, label and detail of a restore. Flink calls another job's snapshot a "checkpoint"
-    (``what``) if the job claimed it, else a "savepoint" (NO_CLAIM or LEGACY).
+) -> tuple[str, str, Row]:
+    """Subject, label and detail of a restore. ``what``: Flink calls another job's snapshot a
+    "checkpoint" if the job claimed it, else a "savepoint".
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path

@@ -11,7 +11,7 @@ from typing import Any
 from ingest.messages import message_document, to_plain
 from spark_jobs.serving import Kind, ServingTable
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 Rows = Iterable[Row]
 
 HOUR_MS = 3_600_000
@@ -67,10 +67,10 @@ def _is_newer(row: Row, other: Row, order: Sequence[str]) -> bool:
     return row != other and bool(rank(row) > rank(other))
 
 
-def newest_known(rows: Rows, names: Iterable[str], order: Callable[[Row], Any]) -> dict[str, Any]:
+def newest_known(rows: Rows, names: Iterable[str], order: Callable[[Row], Any]) -> Row:
     """For each column, the newest known value by ``order``, in a tie the largest."""
-    values: dict[str, Any] = dict.fromkeys(names)
-    newest: dict[str, Any] = {}
+    values: Row = dict.fromkeys(names)
+    newest: Row = {}
     for row in rows:
         position = order(row)
         for name in values:
@@ -139,7 +139,7 @@ _AS_TEXT: Mapping[Kind, Callable[[Any], str | None]] = {
 }
 
 
-def served_rows(rows: Rows, table: ServingTable) -> list[dict[str, Any]]:
+def served_rows(rows: Rows, table: ServingTable) -> list[Row]:
     as_text = {
         column.name: _AS_TEXT[column.kind] for column in table.columns if column.kind in _AS_TEXT
     }

@@ -22,8 +22,8 @@ MOST_RUNS = 500
 
 @dataclass
 class Settings:
-    """Overrides of thresholds, of which the narrowest scope counts, and recovery points by audits
-    (``RecoveryPoint``, ``cluster``, ``job_id``). Invalid overrides are logged and ignored.
+    """Overrides of thresholds (the narrowest scope counts) and recovery points by audits
+    (``RecoveryPoint``). Invalid overrides are logged and ignored.
     """
 
     overrides: InitVar[Sequence[Scoped]] = ()

@@ -5,11 +5,10 @@ Sen) since the last change point. Points of less than an hour have no rate.
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from math import ceil
-from typing import Any
 
 from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.older_facts import points as points_of
-from spark_jobs.fold.rows import HOUR_MS, Rows, largest, percentile, quantile
+from spark_jobs.fold.rows import HOUR_MS, Row, Rows, largest, percentile, quantile
 
 MIN_POINTS = 5
 MIN_SPAN_MS = HOUR_MS
@@ -26,7 +25,7 @@ Point = tuple[int, int, int]
 """End (epoch ms) and id of a completed checkpoint, and its full state in bytes."""
 
 
-def size_trend(facts: Rows, annotations: Rows, older: OlderFacts) -> dict[str, Any] | None:
+def size_trend(facts: Rows, annotations: Rows, older: OlderFacts) -> Row | None:
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
         return None
@@ -64,12 +63,10 @@ def _steps(points: Sequence[Point]) -> Iterator[int]:
             yield points[index][0]
 
 
-_NO_SLOPE: dict[str, Any] = dict.fromkeys(
-    ("from_time", "to_time", "bytes_per_h", "bytes_per_h_low")
-)
+_NO_SLOPE: Row = dict.fromkeys(("from_time", "to_time", "bytes_per_h", "bytes_per_h_low"))
 
 
-def _slope(points: Sequence[Point]) -> dict[str, Any]:
+def _slope(points: Sequence[Point]) -> Row:
     if not points:
         return _NO_SLOPE
     thinned = points[::-1][:: ceil(len(points) / MAX_POINTS)]

@@ -1,5 +1,5 @@
 """Whether a job was restored from a savepoint: by the directory's name, else the type in its
-``_metadata``. Flink calls every snapshot that a job does not claim a savepoint.
+_metadata. Flink calls every snapshot that a job does not claim a savepoint.
 """
 
 import re
@@ -18,7 +18,7 @@ NO_TYPES: Types = {}
 
 
 def directory_of(path: str | None) -> str | None:
-    """Of a ``_metadata``, with usual spellings as in ``ingest.uris``."""
+    """Of a _metadata, with usual spellings as in ``ingest.uris``."""
     if not path:
         return None
     local = _LOCAL.sub("file:/", _METADATA.sub("", path))

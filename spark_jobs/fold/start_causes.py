@@ -3,12 +3,11 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any
 
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.downtime import DETECTED_WITHIN_MS
 from spark_jobs.fold.failures import Failure, failure_between
-from spark_jobs.fold.rows import Rows
+from spark_jobs.fold.rows import Row, Rows
 
 LOST_BEFORE_MS = 120_000
 """The heartbeats of a lost TaskManager have to time out before the restart."""
@@ -17,11 +16,11 @@ FAILURE_CHARS = 500
 _RESTORED = ("restored_checkpoint_id", "restored_is_savepoint", "restored_path")
 
 
-def with_causes(starts: Rows, annotated: Rows, failures: Sequence[Failure]) -> list[dict[str, Any]]:
+def with_causes(starts: Rows, annotated: Rows, failures: Sequence[Failure]) -> list[Row]:
     in_order = sorted(annotated, key=itemgetter("at", "subject"))
     lost = [annotation["at"] for annotation in in_order if annotation["kind"] == TASKMANAGER_LOST]
     restores = [annotation for annotation in in_order if annotation["kind"] == "restore"]
-    completed: list[dict[str, Any]] = []
+    completed: list[Row] = []
     previous_end = 0
     for start in starts:
         begun_at = start["at"] if start["begun_at"] is None else start["begun_at"]

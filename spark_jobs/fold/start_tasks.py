@@ -83,7 +83,7 @@ def logged(events: Rows, remembered: Sequence[Row], begins: Sequence[int]) -> Ta
     TaskManagers log by their own clocks. ``remembered``: earlier events.
     """
     whole_from = events_whole_from(remembered)
-    starts: dict[int, dict[tuple[Any, Any], dict[str, Any]]] = {}
+    starts: dict[int, dict[tuple[Any, Any], Row]] = {}
     for process_events in grouped(events, "process").values():
         if not any(event["kind"] == "job_state" for event in process_events):
             continue

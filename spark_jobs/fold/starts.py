@@ -8,7 +8,7 @@ submission, or from RESTARTING, until all tasks run.
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from spark_jobs.diagnosis.window_contents import STARTS
 from spark_jobs.fold.checkpoint_log import Names
@@ -66,7 +66,7 @@ def _begins(life: Life, known: Sequence[Row]) -> list[int]:
     return sorted(begins)
 
 
-def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
+def _beginning(start: Row, life: Life, begins: Sequence[int]) -> Row:
     at = start["at"]
     kind, begun_at, restarts, parts = _before(at, life, begins)
     if start.get("begun_at") is not None and "cancel" not in parts:
@@ -86,9 +86,7 @@ def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _before(
-    at: int, life: Life, begins: Sequence[int]
-) -> tuple[str, int | None, int | None, dict[str, Any]]:
+def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None, int | None, Row]:
     """Kind and begin of the start, number of restarts, and ms of phases before ``at``."""
     outage = next(
         (

@@ -63,7 +63,7 @@ class JobState:
 
 
 def unpacked(packed: bytes | None) -> JobState:
-    """Unknown fields are ignored. Raises ValueError or ``ZstdError``."""
+    """Unknown fields are ignored. Raises ValueError or ZstdError."""
     if packed is None:
         return JobState()
     values: Mapping[str, Any] = orjson.loads(ZstdDecompressor().decompress(packed))

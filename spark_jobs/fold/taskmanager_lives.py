@@ -1,6 +1,6 @@
-"""The lives of a cluster's TaskManagers: ``taskmanager_life``. A log line about an end is certain:
-the first tells its time, the most specific its cause. A stack trace is a suspicion: it counts if no
-heartbeat followed, or if the TaskManager is no longer listed.
+"""Lives of a cluster's TaskManagers. A log line about an end is certain: the first tells its time,
+the most specific its cause. A stack trace is a suspicion: it counts if no heartbeat followed, or
+the TaskManager is no longer listed.
 """
 
 import re
@@ -77,7 +77,7 @@ _SAMPLE_COLUMNS = (
     "managed_memory_bytes",
     "network_memory_bytes",
 )
-_NOTHING: dict[str, Any] = dict.fromkeys(
+_NOTHING: Row = dict.fromkeys(
     (
         *(name for name in TASKMANAGER_LIFE.column_names if name != "cluster"),
         "lost_at",
@@ -110,11 +110,11 @@ _ENDED, _SUSPECTED, _REGISTERED, _SEEN = range(4)
 
 def lives(
     previous: Rows, lines: Rows, samples: Rows, exceptions: Rows, executions: Rows
-) -> list[dict[str, Any]]:
-    """``UPDATED_LIFE`` rows. ``previous``: the result of the last run. ``lines``: events of
-    registrations, ends and failed tasks.
+) -> list[Row]:
+    """``UPDATED_LIFE`` rows. ``previous``: the last result. ``lines``: registrations, ends and
+    failed tasks.
     """
-    by_id: dict[str, list[dict[str, Any]]] = {}
+    by_id: dict[str, list[Row]] = {}
     for row in sorted(previous, key=itemgetter("taskmanager_id", "life")):
         by_id.setdefault(row["taskmanager_id"], []).append({**_NOTHING, **row})
     previous_lives = {(row["taskmanager_id"], row["life"]): row for row in previous}
@@ -237,7 +237,7 @@ def _sign(row: Row, what: int, name: str, **values: Any) -> _Sign:
     return _Sign(row["ts"], what, name[:NAME_CHARS], row["observed_at"], values)
 
 
-def _see(own: list[dict[str, Any]], sign: _Sign) -> None:
+def _see(own: list[Row], sign: _Sign) -> None:
     place = _place(own, sign.at)
     if place is None:
         own[:] = own or [_life(sign)]
@@ -272,7 +272,7 @@ def _see(own: list[dict[str, Any]], sign: _Sign) -> None:
     life["slot_jobs"] = [{"job_id": job_id, "at": at} for job_id, at in newest]
 
 
-def _suspect(own: list[dict[str, Any]], sign: _Sign) -> None:
+def _suspect(own: list[Row], sign: _Sign) -> None:
     place = _place(own, sign.at)
     if place is None:
         if own:
@@ -286,7 +286,7 @@ def _suspect(own: list[dict[str, Any]], sign: _Sign) -> None:
     life["as_of"] = largest(life["as_of"], sign.observed_at)
 
 
-def _lose(own: list[dict[str, Any]], sign: _Sign) -> None:
+def _lose(own: list[Row], sign: _Sign) -> None:
     place = _place(own, sign.at)
     if place is None:
         # The first known life may end with this loss, which another process noticed later.
@@ -322,7 +322,7 @@ def _lose(own: list[dict[str, Any]], sign: _Sign) -> None:
 _TAKE = {_ENDED: _lose, _SUSPECTED: _suspect, _REGISTERED: _see, _SEEN: _see}
 
 
-def _life(sign: _Sign) -> dict[str, Any]:
+def _life(sign: _Sign) -> Row:
     return _NOTHING | {"taskmanager_id": sign.taskmanager_id, "as_of": sign.observed_at}
 
 
@@ -335,7 +335,7 @@ def _place(own: Sequence[Row], at_ms: int) -> int | None:
     return begun[-1] if begun else None
 
 
-def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> None:
+def _end(life: Row, before: Row | None, sampled_at: int | None) -> None:
     ended_at, ended_by = life["lost_at"], life["lost_by"]
     suspected_at, newest = life["suspected_at"], sampled_at or 0
     if ended_at is None:
@@ -378,10 +378,7 @@ _NEVER = 2**62
 
 
 def _inform(
-    life: dict[str, Any],
-    before: Row | None,
-    stays: Iterable[tuple[str, int, int]],
-    previous_end: int,
+    life: Row, before: Row | None, stays: Iterable[tuple[str, int, int]], previous_end: int
 ) -> None:
     served = [name for name in TASKMANAGER_LIFE.column_names if name not in ("cluster", "as_of")]
     changed = before is None or any(life[name] != before[name] for name in served)
@@ -404,7 +401,7 @@ def _inform(
     life |= {"changed": changed, "to_inform": sorted(to_inform)}
 
 
-def _retain_newest(lives: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _retain_newest(lives: list[Row]) -> list[Row]:
 
     def newest(life: Row) -> int:
         return int(largest(life["ended_at"], life["seen_at"], life["born_at"]) or 0)

@@ -1,7 +1,6 @@
 """Full state per subtask of the newest checkpoint in each ten minutes."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from spark_jobs.fold.checkpoint_phases import is_last
 from spark_jobs.fold.checkpoint_rows import best_sized
@@ -12,8 +11,8 @@ from spark_jobs.fold.windows import CHUNK_MS
 
 def vertex_states(
     vertex_checkpoints: Rows, facts: Mapping[CheckpointKey, Row], carried: Rows
-) -> list[dict[str, Any]]:
-    newest: dict[int, dict[str, Any]] = {}
+) -> list[Row]:
+    newest: dict[int, Row] = {}
     for checkpoint in (*_checkpoint_states(vertex_checkpoints, facts), *carried):
         chunk = floor_ms(checkpoint["at"], CHUNK_MS)
         known = newest.get(chunk)
@@ -28,7 +27,7 @@ def vertex_states(
 
 def _checkpoint_states(
     vertex_checkpoints: Rows, facts: Mapping[CheckpointKey, Row]
-) -> Iterable[dict[str, Any]]:
+) -> Iterable[Row]:
     # Old Flink versions report no uploaded bytes; their state size is not the full size.
     full = (
         row

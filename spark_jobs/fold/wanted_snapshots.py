@@ -1,5 +1,5 @@
 """Which snapshots a job needs, as keys: a directory, or the id of a job for all files in its
-directory. The reader of a ``_metadata`` does not know the cluster nor, for a savepoint, the job.
+directory. The reader of a _metadata does not know the cluster nor, for a savepoint, the job.
 """
 
 from collections.abc import Sequence

@@ -73,7 +73,7 @@ def copy_batch(request: Request, round_: int, batch: Batch) -> list[Failure]:
 
 
 def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
-    """Returns the SHA-256 of the copy. Raises ``TreeError`` or ``Refused``."""
+    """Returns the SHA-256 of the copy. Raises TreeError or Refused."""
     root, target = origin.root_of(entry.path), replica.at(entry.name)
     path, within = root.readable(entry.path), (root.reading, replica.reading)
     stat = tree.stat(path, root.reading)

@@ -26,7 +26,7 @@ def directory_name(path: str) -> str:
 
 
 def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str, str]:
-    """Path → name. ``directory`` becomes ``moved_to``. Raises ``Refused`` if a name repeats."""
+    """Path → name. ``directory`` becomes ``moved_to``. Raises Refused if a name repeats."""
     names: dict[str, str] = {}
     paths: dict[str, str] = {}
     for path, need in needs.items():

@@ -20,8 +20,8 @@ class Need:
 
 
 def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) -> dict[str, Need]:
-    """Canonical path → need. ``directory``: the canonical one of the ``_metadata``. Raises
-    ``MetadataError``, ``BadUri``, or ``Refused`` if handles contradict each other.
+    """Canonical path → need. ``directory``: the canonical one of the _metadata. Raises
+    MetadataError, BadUri, or Refused if handles contradict each other.
     """
     needs: dict[str, Need] = {}
     for handle in handles(pieces):

@@ -16,7 +16,7 @@ _CHECKPOINT = re.compile(r"chk-(\d{1,18})")
 
 @dataclass(frozen=True)
 class FoundCheckpoint:
-    """``directory`` is canonical. ``read_at``: the ``_metadata`` for Weir, below ``within``."""
+    """``directory`` is canonical. ``read_at``: the _metadata for Weir, below ``within``."""
 
     checkpoint_id: int
     directory: str
@@ -39,7 +39,7 @@ class Origin:
     withheld: frozenset[str] = frozenset()
 
     def root_of(self, path: str) -> Root:
-        """A canonical path's readable root. Raises ``Refused``, without naming other roots."""
+        """A canonical path's readable root. Raises Refused, without naming other roots."""
         root = max(
             (root for root in self.roots if is_below(path, root.uri)),
             key=lambda root: len(root.uri),
@@ -54,7 +54,7 @@ class Origin:
         return root
 
     def checkpoints(self, source: str) -> Iterator[FoundCheckpoint]:
-        """Of a job directory, newest first. Raises ``OSError`` if it cannot be listed."""
+        """Of a job directory, newest first. Raises OSError if it cannot be listed."""
         root = self.root_of(source)
         listable = directories(root.reading)
         below = root.readable(source).removeprefix(root.reading)

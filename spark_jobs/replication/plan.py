@@ -78,9 +78,7 @@ def read_plan(content: bytes) -> Plan:
 def entries_of(
     needs: Mapping[str, Need], names: Mapping[str, str], sizes: Mapping[str, int]
 ) -> list[Entry]:
-    """``sizes``: of files in the copy. Those beside ``_metadata`` come first, as in Flink's
-    deletion.
-    """
+    """``sizes``: of files in the copy. Those beside _metadata come first, as in Flink's deletion."""
     entries = [
         Entry(path, names[path], need.bytes, need.whole, sizes.get(names[path]) == need.bytes)
         for path, need in needs.items()

@@ -76,7 +76,7 @@ class Replica:
 
     @classmethod
     def opened(cls, request: Request) -> "Replica":
-        """Created if needed. Raises ``Refused`` if the directory has other files."""
+        """Created if needed. Raises Refused if the directory has other files."""
         replica = cls(request)
         marker = {"format": 1, "replica": request.replica, "source": request.source}
         if not replica.records.exists(MARKER):
@@ -151,7 +151,7 @@ class Replica:
         self.write(round_, FILES, _lines(files))
 
     def ledger(self) -> Ledger:
-        """Raises ``BadPlan`` if a record cannot be read."""
+        """Raises BadPlan if a record cannot be read."""
         rounds = self.rounds()
         records = {number: set(self.records.names(f"rounds/{number:08}")) for number in rounds}
         finished = max((number for number in rounds if FINISHED in records[number]), default=0)

@@ -50,7 +50,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """``state``: COMPLETE, UP_TO_DATE or NOTHING. ``as_of``: when the original ``_metadata`` was
+    """``state``: COMPLETE, UP_TO_DATE or NOTHING. ``as_of``: when the original _metadata was
     written (ISO). ``copied_…``, ``deleted_files``: by this run. ``overtaken``: ids of checkpoints
     given up for newer ones.
     """

@@ -1,7 +1,7 @@
 """Updates a copy to the newest checkpoint: plan → copy files in batches → check sizes → write the
-``_metadata`` with new paths → delete files that only older copies needed. A killed run is
-continued; until the new ``_metadata`` is written, the previous copy stays complete. Paths of a new
-kind of handle are rewritten if its reader calls ``reading.path`` (``ingest.metadata.rewriting``).
+_metadata with new paths → delete files that only older copies needed. A killed run is continued;
+until the new _metadata is written, the previous copy is complete. Paths of a new kind of handle are
+rewritten if its reader calls ``reading.path`` (``ingest.metadata.rewriting``).
 """
 
 import json
@@ -48,14 +48,14 @@ class Overtaken(NotCopied):
 def replicate(
     request: Request, copy_all: CopyAll = in_threads, say: Say = lambda _: None
 ) -> Result:
-    """Raises ``Refused``, ``NotCopied``, ``TreeError`` and the errors of listing."""
+    """Raises Refused, NotCopied, TreeError and the errors of listing."""
     refuse_taken(request)
     return _Run(request, origin_of(request), Replica.opened(request), copy_all, say).run()
 
 
 def refuse_taken(request: Request) -> None:
-    """Raises ``Refused`` if the destination overlaps a registered root or another taken
-    directory; the message does not reveal its owner.
+    """Raises Refused if the destination overlaps a registered root or another taken directory; the
+    message does not reveal its owner.
     """
     origin = origin_of(request)
     origin.root_of(request.source)

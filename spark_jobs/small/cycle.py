@@ -31,7 +31,7 @@ def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
 
 
 class SmallCycle(Cycle):
-    """``steps`` may raise ``TooLarge``; then Spark may write to the same directory."""
+    """``steps`` may raise TooLarge; then Spark may write to the same directory."""
 
     lake: SmallLake
 

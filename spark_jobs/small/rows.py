@@ -32,7 +32,7 @@ class TooLarge(Exception):
 @dataclass
 class SmallLake:
     """A lake on local disk, at one version per table. Only rows of ``clusters`` are read. Methods
-    raise ``TooLarge`` after ``most_rows`` or ``MOST_BYTES``.
+    raise TooLarge after ``most_rows`` or ``MOST_BYTES``.
     """
 
     lake: LakeReader

@@ -1,6 +1,6 @@
-"""The order of a cycle's steps: new rows of the lake → events, executions, lives, uploads → one
-fold of each job with new rows. A small cycle (``small/cycle.py``) runs them in its process on all
-rows; Spark's workers (``jobs/recompute.py``) on all rows of a job or cluster.
+"""A cycle's steps: new rows of the lake → events, executions, lives, uploads → one fold of each job
+with new rows. A small cycle (``small/cycle.py``) runs them here on all rows; Spark's workers
+(``jobs/recompute.py``) on all rows of a job or cluster.
 """
 
 from abc import ABC, abstractmethod
@@ -58,7 +58,7 @@ class StoredRows(NamedTuple):
 
 
 class Cycle(ABC):
-    """``steps`` runs the cycle and writes everything except the manifest."""
+    """``steps`` writes everything except the manifest."""
 
     def __init__(
         self, lake: Any, previous: Manifest | None, run_dir: RunFiles,
@@ -329,8 +329,8 @@ class Cycle(ABC):
     def _map(self, rows: Rows, make: Make, schema: pa.Schema) -> Rows: ...
     @abstractmethod
     def _group(self, parts: Parts, by: Sequence[str]) -> Rows:
-        """Rows sorted by key, each with its columns in a struct of its part's name. The rows of a
-        cluster are in the order of parts.
+        """By key and, for clusters, in order of parts; each row's columns are in a struct of its
+        part's name.
         """
 
     @abstractmethod

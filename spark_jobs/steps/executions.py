@@ -1,5 +1,5 @@
-"""Executions: where each attempt of a subtask ran, and its job, by a cluster's log lines. They are
-remembered: a task may run for months after its deploy line.
+"""Where each attempt of a subtask ran, and its job, by a cluster's log. This is remembered: a task
+may run for months.
 """
 
 from collections import defaultdict
@@ -52,7 +52,7 @@ def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
     return (batch.filter(batch["newly_placed"]).select(EXECUTION.names) for batch in batches)
 
 
-def executions(events: Sequence[Row], previous: Sequence[Row]) -> list[dict[str, Any]]:
+def executions(events: Sequence[Row], previous: Sequence[Row]) -> list[Row]:
     """``UPDATED_EXECUTION`` rows, one per attempt. ``previous``: the last result."""
     reports: dict[str, list[tuple[Any, Row]]] = defaultdict(list)
     for row in previous:
@@ -77,11 +77,11 @@ def _order(at: Any, is_deployment: bool, process: str | None) -> Any:
     return not is_deployment, rank(at), rank(process)
 
 
-def _merge(execution_id: str, reports: list[tuple[Any, Row]]) -> dict[str, Any]:
+def _merge(execution_id: str, reports: list[tuple[Any, Row]]) -> Row:
     """One execution from lines and its previous row; deployments count first."""
     reports.sort(key=lambda report: report[0])
     rows = [row for _, row in reports]
-    merged: dict[str, Any] = {"execution_id": execution_id}
+    merged: Row = {"execution_id": execution_id}
     for name in LOCATION:
         merged[name] = next((row[name] for row in rows if row[name] is not None), None)
     deployed = [_time(row) for (is_later, *_), row in reports if not is_later]
@@ -98,7 +98,7 @@ def _time(row: Row) -> Any:
     return row["ts"] if "ts" in row else row["deployed_at"]
 
 
-def _fill_in_jobs(rows: Iterable[dict[str, Any]], events: Rows, previous: Rows) -> None:
+def _fill_in_jobs(rows: Iterable[Row], events: Rows, previous: Rows) -> None:
     """Sets unknown jobs by the execution graph, else the only job of the log."""
     with_job = [event for event in events if event["job_id"] is not None]
     job_of_graph: dict[str, str] = {}
@@ -120,7 +120,7 @@ def _graph(execution_id: str) -> str:
     return execution_id.partition("_")[0]
 
 
-def _newest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _newest(rows: Sequence[Row]) -> list[Row]:
     dated = [row for row in rows if row["deployed_at"] is not None]
     newest_day = max((row["deployed_at"] // DAY_MS for row in dated), default=0)
     dated.sort(key=lambda row: (-row["deployed_at"], row["execution_id"]))

@@ -36,7 +36,7 @@ def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
                 yield batch_from_rows((row | job for row in rows), ROLLUP)
 
 
-def rolled_up(kept: Iterable[dict[str, Any]], periods: set[Period]) -> Iterator[dict[str, Any]]:
+def rolled_up(kept: Iterable[Row], periods: set[Period]) -> Iterator[Row]:
     rows_by_period: dict[Period, list[Row]] = defaultdict(list)
     for row in newest(kept):
         for period in _periods(row):
@@ -48,7 +48,7 @@ def rolled_up(kept: Iterable[dict[str, Any]], periods: set[Period]) -> Iterator[
             yield {"period": name, "period_start": start_ms, **summed}
 
 
-def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
+def newest(kept: Iterable[Row]) -> Iterator[Row]:
     """One row for each key, as in the database. A retraction voids rows of earlier commits. Of
     others, settled ones count first, then the newest. A retracted key has no figures but an
     ``as_of``, so that the roll-up without it replaces the one with it.
@@ -80,7 +80,7 @@ def _periods(row: Row) -> list[Period]:
     ]
 
 
-def _sum_up(rows: Sequence[Row]) -> dict[str, Any]:
+def _sum_up(rows: Sequence[Row]) -> Row:
     # Savepoints have another format and schedule: their durations and sizes are left out.
     counted = [row for row in rows if row["outcome"] == "completed" and not row["is_savepoint"]]
     refusals = sum(row["outcome"] == REFUSED for row in rows)

@@ -1,6 +1,6 @@
-"""What checkpoints uploaded: parsed ``_metadata`` → ``checkpoint_upload``. RocksDB never reuses a
-file number, so a file of the same name in the compared snapshot was kept if it is the same stored
-file, else uploaded again. Another name is new.
+"""What checkpoints uploaded: parsed _metadata → ``checkpoint_upload``. RocksDB never reuses a file
+number: a name that is in the compared snapshot was kept if it is the same stored file, else
+uploaded again. Other names are new.
 """
 
 from collections import defaultdict
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
 
 
 def file_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """RocksDB files, and the row (ordinal 0) of each ``_metadata`` read to its end."""
+    """RocksDB files, and the row (ordinal 0) of each _metadata read to its end."""
     for batch in batches:
         is_file = pc.and_(pc.is_valid(batch["path"]), pc.ends_with(batch["local_name"], SST))
         yield batch.filter(pc.or_kleene(pc.equal(batch["ordinal"], 0), is_file))
@@ -63,9 +63,8 @@ def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A row for each comparison of which both snapshots were read, one since the last run. Parts,
-    in this order for each cluster: ``needs`` (comparisons of jobs), ``new_files`` (read since the
-    last run), ``references``.
+    """A row for each comparison of snapshots that were read, one since the last run. Parts, in this
+    order by cluster: ``needs`` (comparisons), ``new_files`` (read since then), ``references``.
     """
     uploads = None
     for batch in batches:
@@ -137,7 +136,7 @@ class Uploads:
                 yield row | {"cluster": self.cluster, "as_of": max(read_at, other_read_at)}
 
     def _newest(self, directory: str) -> tuple[Files, Any]:
-        """Files of a ``_metadata``'s newest version, and when first read."""
+        """Files of a _metadata's newest version, and when first read."""
         read_at = self._read_at[directory]
 
         def order(version: Version) -> Any:

@@ -1,5 +1,5 @@
-"""Operations on whole columns of one partition. In sums, ``index`` has the group of each row, and
-``size`` is the number of groups.
+"""Operations on whole columns of one partition. In sums, ``index`` has each row's group, ``size``
+is their number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ def find_places(texts: pa.Array, among: pa.Array) -> Numbers:
 
 
 def require_places(texts: pa.Array, among: pa.Array) -> Numbers:
-    """Like ``find_places``; raises ``LookupError`` if a text is missing."""
+    """Like ``find_places``; raises LookupError if a text is missing."""
     index = find_places(texts, among)
     if (index < 0).any():
         raise LookupError(

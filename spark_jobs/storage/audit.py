@@ -1,8 +1,7 @@
 """An audit from its inputs to its tables. Data that grow with files are processed by steps of an
-``Engine``, here or on Spark; data that grow only with jobs, directories and checkpoints in
-``judge``, as plain rows. The steps (references of each checkpoint: ``snapshots``; facts of each
-path: ``path_facts``; verdicts: ``verdicts``) work on whole Arrow columns. A Spark worker has only
-part of the paths, so a step may return partial sums.
+``Engine``; data that grow only with jobs, directories and checkpoints here, as plain rows. Steps
+(``snapshots``, ``path_facts``, ``verdicts``) work on whole Arrow columns. A Spark worker has part
+of the paths, so they may return partial sums.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -50,7 +49,7 @@ GroupKeys = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 class Engine(Protocol):
-    """Calls a step with all rows at once, or once for each of many partitions."""
+    """Calls a step with all rows, or once for each partition."""
 
     def run(
         self,
@@ -60,22 +59,21 @@ class Engine(Protocol):
         group_keys: GroupKeys | None = None,
         side_tables: Tables | None = None,
     ) -> dict[str, Rows]:
-        """``schemas``: of the results. Without ``group_keys``, one call gets what one call of the
+        """``schemas``: of results. Without ``group_keys``, a call gets what one call of the
         previous step returned.
         """
 
     def collect(self, rows: Rows) -> pa.Table:
-        """Rows in memory: only for rows that do not grow with the number of files."""
+        """Only for rows that do not grow with the number of files."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Paths are canonical except in ``parsed``. ``jobs``: ``restored_path`` is the directory that
-    the job was restored from, ``written_directory`` the job directory that it is known to write.
-    ``parsed``: rows of ``_metadata``; a file read to its end has a row with ordinal 0, others one
-    with a ``failure``. ``known_files``, ``earlier`` (references) and ``state``
-    (``previous_audit.STATES``) are of the previous audit. ``statements``:
-    ``audit_request.Statement``.
+    """Paths are canonical except in ``parsed``. ``jobs``: ``restored_path`` is the directory
+    restored from, ``written_directory`` the one it is known to write. ``parsed``: a _metadata that
+    was read to its end has a row with ordinal 0, others one with a ``failure``. ``known_files``,
+    ``earlier`` (references) and ``state`` (``previous_audit.STATES``) are of the previous audit.
+    ``statements``: ``audit_request.Statement``.
     """
 
     roots: Sequence[Row]
@@ -92,8 +90,8 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Judged:
-    """``live``, ``not_live``: all listed files with their verdict. ``absent``, ``pending``,
-    ``state`` (``previous_audit.STATES`` and ``audit_tables.NEEDED``) are for the next audit.
+    """``live``, ``not_live``: all listed files with verdicts. The next audit gets ``absent``,
+    ``pending`` and ``state`` (``previous_audit.STATES``, ``audit_tables.NEEDED``).
     """
 
     live: Rows

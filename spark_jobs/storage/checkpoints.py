@@ -54,7 +54,7 @@ def with_figures(snapshots: Rows, figures: Mapping[int, Row]) -> list[Row]:
 
 
 def age_starts(metadata: Rows) -> dict[Key, int]:
-    """Listed ``_metadata`` → the instant from which its age counts; ``NEVER`` if unknown."""
+    """Listed _metadata → the instant from which its age counts; ``NEVER`` if unknown."""
     starts: dict[Key, int] = {}
     for row in metadata:
         key = row["audit_id"], row["path"]
@@ -125,7 +125,7 @@ def with_verdicts(
 
 
 def with_namers(judged: Rows, namers: Sequence[Row]) -> list[Row]:
-    """Keeps waste whose ``_metadata`` explains kept files. ``namers``: ``verdicts.NAMERS``."""
+    """Keeps waste whose _metadata explains kept files. ``namers``: ``verdicts.NAMERS``."""
     goes, stays = (
         {row["checkpoint_no"] for row in namers if row["goes"] == flag} for flag in (True, False)
     )

@@ -130,7 +130,7 @@ def are_listed_whole(doubts: Rows, roots: Sequence[Row]) -> list[bool]:
 
 
 def metadata_doubts(doubts: Rows, reaches: Reaches, settled: Set[Key]) -> list[Row]:
-    """Doubts about ``_metadata``. ``settled``: files without a doubt."""
+    """Doubts about _metadata. ``settled``: files without a doubt."""
     rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
     places = _in_jobs([row["subject"] for row in rows], _OF_CHECKPOINT)
     return [
@@ -174,8 +174,8 @@ def _foreign_file_statement(row: Row) -> list[Row]:
 
 
 def without_failed_checkpoints(doubts: Sequence[Row], owners: Rows, metadata: Rows) -> list[Row]:
-    """Leaves out doubts about a ``_metadata`` whose checkpoint provably never completed: it refers
-    to nothing. Numbers repeat if a job starts again under its id, so the file must be of that
+    """Leaves out doubts about a _metadata whose checkpoint provably never completed: it refers to
+    nothing. Numbers repeat if a job starts again under its id, so the file must be of that
     checkpoint's time.
     """
     failed = by(
@@ -257,8 +257,8 @@ def twin_doubts(pairs: Rows, copied: Set[Key]) -> Iterator[Row]:
 
 
 def same_content_doubts(snapshots: Rows, copied: Set[Key]) -> Iterator[Row]:
-    """A doubt for each checkpoint whose ``_metadata`` equals another one of that job and number.
-    Jobs with fixed ids have many of one number, but with other references.
+    """A doubt for each checkpoint whose _metadata equals another one of that job and number. Jobs
+    with fixed ids have many of one number, but with other references.
     """
     for group in _same_content(snapshots):
         first, last = (min(group, key=_path), max(group, key=_path))

@@ -17,9 +17,9 @@ FAILED = in_microseconds(JOB_SCHEMA.field("checkpoints_ended").type)
 
 
 class FailedCheckpoints:
-    """``failed``: failed checkpoints of each directory (``FAILED``), by directory number. ``lost``:
-    reasons of failures that are told apart. Arguments: ``at`` is the directory number of each file,
-    ``number`` the checkpoint id in its path, ``rows`` the indexes of the files to look at.
+    """``failed``: ``FAILED`` of each directory, by its number. ``lost``: reasons that are told
+    apart. Arguments: ``at`` is the directory number of each file, ``number`` the checkpoint id in
+    its path, ``rows`` the files to look at.
     """
 
     def __init__(self, failed: pa.Array, lost: tuple[str, ...]) -> None:
@@ -38,7 +38,7 @@ class FailedCheckpoints:
     def of_number_and_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers, before_s: int
     ) -> Flags:
-        """Of a failed checkpoint of its number, under way at most ``before_s`` before."""
+        """Is a failed one of its number under way then, or at most ``before_s`` before?"""
         is_failed = np.zeros(len(at), np.bool_)
         for files, checkpoints in self._by_directory(at, rows):
             since, until = self._since[checkpoints], self._until[checkpoints]
@@ -56,7 +56,7 @@ class FailedCheckpoints:
     def of_number_or_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers
     ) -> tuple[Flags, Flags]:
-        """Of a failed one (by number, if any, else by time)? Of a ``lost`` one?"""
+        """By number, if any, else time: is it of a failed one, and of a ``lost`` one?"""
         is_failed, is_lost = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
         for files, checkpoints in self._by_directory(at, rows):
             lost = self._lost[checkpoints]

@@ -41,8 +41,8 @@ def unread(
     same path replaced the earlier one. An unlisted checkpoint is gone if its path was surely listed
     (``is_surely_listed``). A cluster reports discarded checkpoints by number, so they were in
     directories that the job writes (``sole_owners``). Numbers repeat under the same id, so the time
-    must fit too. ``known``: earlier ``_metadata`` with modification times; without one, nothing
-    proves that a checkpoint was discarded.
+    must fit too. ``known``: earlier _metadata with modification times; without one, nothing proves
+    that a checkpoint was discarded.
     """
     whole = by((root for root in roots if is_whole_but_links(root)), "audit_id")
     listed = keys(metadata, "audit_id", "path")

@@ -36,9 +36,9 @@ _MOST_DIGITS = 18
 
 
 class Placed(NamedTuple):
-    """``place``: a place in Flink's layout. ``job_directory``: ``<any directory>/<job id>``. It
-    identifies a job in storage, since all jobs of application clusters with high availability have
-    the id 000…0. Null, as is ``job_id``, if the path has none.
+    """``place``: in Flink's layout. ``job_directory``: ``<any directory>/<job id>``; it identifies
+    a job in storage, since all jobs of application clusters with high availability have the id
+    000…0. Null, as ``job_id``, without one.
     """
 
     place: pa.Array
@@ -48,8 +48,8 @@ class Placed(NamedTuple):
 
 
 def placed(paths: pa.Array) -> Placed:
-    """Where each path lies in Flink's layout. A pattern is tried only on paths that contain its
-    literal and matched no earlier one.
+    """Where each path lies in Flink's layout. Patterns are tried in order, on paths that contain
+    their literal.
     """
     place = np.full(len(paths), len(PLACES), np.int8)
     directory = np.full(len(paths), -1, np.int64)

@@ -93,8 +93,8 @@ def needed_jobs(
 ) -> tuple[set[Key], set[str]]:
     """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits in which all
     may be: a snapshot is of an unknown or forgotten job, or a job stems from such a one.
-    ``metadata``: all ``_metadata`` that may exist. Nobody restores from a dead job: its snapshots
-    keep only its own files.
+    ``metadata``: all _metadata that may exist. Nobody restores from a dead job: its snapshots keep
+    only its own files.
     """
     jobs, by_prefix = family.jobs, family.by_prefix
     of_dead = [row for row in metadata if (row["audit_id"], row["job_directory"]) in family.dead]

@@ -1,6 +1,6 @@
 """Operator state of retained checkpoints: bytes of each operator and elements of its named lists.
-The ``_metadata`` has eight bytes for each element, which the JobManager holds on its heap; at a
-restore each subtask gets all elements of a UNION list.
+The _metadata has eight bytes for each element, which the JobManager holds on its heap; at a restore
+each subtask gets all elements of a UNION list.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ OPERATORS = pa.schema(
 
 
 def notable_operators(rows: pa.Table) -> pa.Table:
-    """``OPERATORS`` of all ``_metadata``, also partly read. ``rows``: handles."""
+    """``OPERATORS`` of all _metadata, also partly read. ``rows``: handles."""
     other = pc.is_in(rows.column("kind"), value_set=pa.array(_OTHER_KINDS))
     rows = rows.filter(
         pc.and_(

@@ -1,4 +1,4 @@
-"""Reads ``_metadata``. Executors import this module: no PySpark here."""
+"""Reads _metadata. Executors import this module: no PySpark here."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -118,9 +118,8 @@ def _failure_batch(
 
 
 def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Successors of vanished ``_metadata``: those now in ``chk-*`` directories of the same job, as
-    batches of ``WANTED``. If the job's directory cannot be listed, there are none, and the file
-    stays a doubt.
+    """Successors of vanished _metadata: those now in ``chk-*`` of the same job, as ``WANTED``. If
+    its directory cannot be listed, there are none, and the file stays a doubt.
     """
     for batch in batches:
         files = [file for row in batch.to_pylist() for file in _find_siblings(row)]

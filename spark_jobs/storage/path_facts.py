@@ -1,5 +1,5 @@
-"""Brings together all facts about each path: listings, earlier audits, references. Makes a row for
-each listed file, and partial sums by checkpoint, job and directory.
+"""All facts about each path, by listings, earlier audits and references: a row for each listed
+file, and partial sums by checkpoint, job and directory.
 """
 
 from collections.abc import Iterable
@@ -272,8 +272,8 @@ def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
 
 
 def _job_directories(files: pa.Table) -> pa.Table:
-    """Job directories with the number of files and when the newest was written or first seen (µs);
-    one row for files elsewhere in a root.
+    """Job directories with the number of files and when the newest was written or seen (µs); one
+    row for other files of a root.
     """
     key = ["root_no", "job_directory", "job_id"]
     modified = np.where(

@@ -188,8 +188,8 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Split:
 
 
 def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> Split:
-    """References whose ``_metadata`` or file is below an audited root. Only of a ``_metadata``
-    there can an audit see that it is gone.
+    """References whose _metadata or file is below an audited root. Only of a _metadata there can an
+    audit see that it is gone.
     """
     parts, is_mine = [], np.zeros(referred.num_rows, np.bool_)
     for name in ("metadata_path", "path"):

@@ -72,7 +72,7 @@ class Reaches:
         return EVERYTHING if family is None else of_jobs(family, *directories)
 
     def of_metadata(self, doubt: Row, directory: str | None, job_id: str | None) -> Reach:
-        """Of a ``_metadata`` not read to its end, by the jobs that it names."""
+        """Of a _metadata not read to its end, by the jobs that it names."""
         audit_id, named_jobs = doubt["audit_id"], doubt.get("named_jobs")
         if (audit_id, directory) in self.dead:
             return in_directory(str(directory))

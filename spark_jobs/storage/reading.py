@@ -1,4 +1,4 @@
-"""What an audit reads: the ``_metadata`` to read and read, failures, and jobs."""
+"""What an audit reads: the _metadata to read and read, failures, and jobs."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ VANISHED = "vanished_metadata"
 
 
 def wanted(metadata: pa.Table) -> pa.Table:
-    """Listed ``_metadata`` as rows of ``WANTED``, with times in milliseconds."""
+    """Listed _metadata as rows of ``WANTED``, with times in milliseconds."""
     modified = metadata.column("modified").cast(pa.timestamp("ms", "UTC"), safe=False)
     at = metadata.schema.get_field_index("modified")
     files = metadata.set_column(at, "modified", modified).rename_columns(
@@ -69,7 +69,7 @@ def placed_snapshots(snapshots: pa.Table) -> list[Row]:
 
 
 class Missed(NamedTuple):
-    """``failed``: ``_metadata`` not read to the end. ``foreign``: those provably not Flink's."""
+    """``failed``: _metadata not read to the end. ``foreign``: those provably not Flink's."""
 
     doubts: list[Row]
     failed: list[Row]
@@ -111,7 +111,7 @@ def _doubt(row: Row, reason: str, detail: str) -> Row:
 
 def job_rows(jobs: pa.Table, spellings_of: Mapping[str, Spellings]) -> list[Row]:
     """Jobs with ``restored_path`` and ``last_completed_path`` as canonical directories (Flink
-    accepts a ``_metadata`` too). ``written_directory``: the job directory of the last checkpoint.
+    accepts a _metadata too). ``written_directory``: the job directory of the last checkpoint.
     """
     rows = plain_rows(jobs)
     for name in ("restored_path", "last_completed_path"):

@@ -23,9 +23,9 @@ class Paths(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """A value for each reference (checkpoint and path). ``missing``: the file certainly does not
-    exist. ``uncovered``: unknown, as it is below no root that was listed whole, or the checkpoint
-    is younger than the listing. ``own``: below the directory of the checkpoint or its job.
+    """Of each reference (checkpoint and path). ``missing``: the file certainly does not exist.
+    ``uncovered``: unknown, since it is below no root that was listed whole, or the checkpoint is
+    younger than the listing. ``own``: below the directory of the checkpoint or its job.
     """
 
     checkpoint: Numbers

@@ -126,8 +126,8 @@ def read_checkpoints(
 
 
 def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> pa.Table:
-    """A row for each ``_metadata`` read to its end. ``relocatable``: without absolute paths.
-    ``unplaced``: number of references that are no valid paths.
+    """A row for each _metadata read to its end. ``relocatable``: no absolute paths. ``unplaced``:
+    number of invalid paths.
     """
     is_absolute = np.zeros(len(code), np.bool_)
     for name in _PATHS:
@@ -204,8 +204,8 @@ def _bad_paths(unplaced: pa.Table) -> pa.Table:
 
 
 def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
-    """``storage_reference``: distinct files of each checkpoint; of a merged file, the bytes of its
-    distinct ``segments``. Many handles may refer to one file, each with its whole size.
+    """``storage_reference``: distinct files of each checkpoint; of merged files, bytes of distinct
+    ``segments``. Many handles may refer to one file, each with its whole size.
     """
     is_segment = pc.is_valid(handles.column("offset_bytes"))
     key = ["code", "audit_id", "metadata_path", "path"]

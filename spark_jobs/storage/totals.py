@@ -100,7 +100,7 @@ def root_rows(
     roots: Rows,
 ) -> list[Row]:
     """Rows of ``storage_root``. ``lost``: missing files by root; ``reached``: directory numbers
-    that each doubt reaches; ``replaced``: by root, number of ``_metadata`` gone when read.
+    that each doubt reaches; ``replaced``: by root, number of _metadata gone when read.
     """
     sums = {key_of(row, _ROOT): row for row in _sum_by(cube, directories, _ROOT)}
     checkpoints_of_root = by(checkpoints, *_ROOT)

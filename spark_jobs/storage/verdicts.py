@@ -143,9 +143,8 @@ class _Facts:
 
 
 def judge_files(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
-    """``SCHEMAS``. ``parts``: files, unread (references), perhaps alike (files that may have
-    another name). Side tables: directories, checkpoints, restored, excluded, gone, gone_before,
-    vanished.
+    """``SCHEMAS``. ``parts``: files, unread (references), perhaps alike (files with other names).
+    Side tables: directories, checkpoints, restored, excluded, gone, gone_before, vanished.
     """
     rows, directories = parts["files"], side_tables["directories"]
     checkpoints = side_tables["checkpoints"]
@@ -310,7 +309,7 @@ def _largest_number(file_no: Numbers, checkpoint_no: Numbers, size: int) -> Numb
 
 
 def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
-    """Index in ``snapshots`` or -1. Only ``_metadata``, which are few, are looked up."""
+    """Index in ``snapshots`` or -1. Only _metadata, which are few, are looked up."""
     index = np.full(rows.num_rows, -1)
     at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
     index[at] = arrays.find_places(
@@ -321,7 +320,7 @@ def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
 
 
 def _referrers(rows: pa.Table, snapshot: Numbers) -> tuple[Numbers, Numbers]:
-    """(file, checkpoint) by reference; a ``_metadata`` also with its own checkpoint."""
+    """(file, checkpoint) by reference; a _metadata also with its own checkpoint."""
     referrers = column(rows, "referrers")
     file_no = np.concatenate(
         [np.asarray(pc.list_parent_indices(referrers)), np.flatnonzero(snapshot >= 0)]
@@ -462,11 +461,11 @@ def _rules(
 
 
 def _is_left_behind(files: _Files) -> Flags:
-    """Whether no present attempt can use a file of a ForSt database. An attempt's database consists
-    of files that it wrote and files of the checkpoint from which it was restored. So a file written
-    before all present attempts were deployed, to which no audit saw a checkpoint refer, is not
-    used. Files of an earlier run under the same id may be: an attempt's checkpoints may hold copies
-    of them (Flink's ``DataTransferStrategyBuilder``).
+    """Whether no present attempt can use a file of a ForSt database: one written before all were
+    deployed, to which no audit saw a checkpoint refer. An attempt's database has files that it
+    wrote, and those of the checkpoint it was restored from. Files of an earlier run under the same
+    id may be used: an attempt's checkpoints may hold copies of them (Flink's
+    ``DataTransferStrategyBuilder``).
     """
     apart, modified = CLOCKS_APART_S * US_PER_S, files.number("modified")
     started_at, redeployed_at, ended_at = (

@@ -1,6 +1,6 @@
 """Record counters of a vertex's subtasks at two instants of a window: in the *newest* answer with
-counters, and in the *first* answer with the same attempts. Executors import this module: it needs
-only Arrow and NumPy.
+counters, and the *first* with the same attempts. Executors import this module: it needs only Arrow
+and NumPy.
 """
 
 import numpy as np
@@ -14,9 +14,8 @@ AT = "counted_at"
 
 
 def counters(cells: Cells) -> pa.StructArray:
-    """The answers ``newest`` and ``first`` of each window: their instant ``at`` and arrays over
-    subtasks. ``newest``: null without counters; ``first``: null if no earlier answer has all
-    subtasks in the same attempts.
+    """Answers ``newest`` and ``first`` of each window: instant ``at``, arrays over subtasks. Null
+    without counters, or if no earlier answer has all subtasks in the same attempts.
     """
     values = {name: cells.reals(name) for name in COUNTERS}
     has_counter = ~np.isnan(values["records_in"]) | ~np.isnan(values["records_out"])

@@ -1,5 +1,5 @@
-"""Folds the rows of jobs: from Arrow, through ``spark_jobs.fold``, back into Arrow. Executors
-import this module: it needs only Arrow, the fold and the diagnosis core.
+"""Folds rows of jobs: Arrow → ``spark_jobs.fold`` → Arrow. Executors import this module: it needs
+only Arrow, the fold and the diagnosis core.
 """
 
 import gc
@@ -52,8 +52,8 @@ LEFT_OUT = "its facts and verdicts could not be computed"
 
 
 class _PassedOn(NamedTuple):
-    """A row's ``identity``; ``order``: columns that are largest in its newest version; ``renamed``:
-    serving column → column of the part.
+    """``identity`` of a row; ``order``: columns that tell its newest version; ``renamed``: serving
+    column → column of the part.
     """
 
     table: ServingTable
@@ -127,14 +127,13 @@ _UPDATE_PARTS = tuple(
 def folded_batches(
     batches: Iterable[pa.RecordBatch], settings: Settings, has_older_snapshots: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """A row of ``FOLDED`` for each job. ``batches``: ``cluster``, ``job_id`` and a struct for each
-    part, sorted by job. If a job cannot be folded, its state stays and a skipped input says why;
-    other jobs go on.
+    """``FOLDED`` of each job. ``batches``: ``cluster``, ``job_id`` and a struct for each part,
+    sorted by job. If a fold fails, the job's state stays and a skipped input says why.
     """
     # Garbage collection of millions of rows took more time than the rules, and they form no cycles.
     gc.disable()
     try:
-        pending: list[tuple[Group, dict[str, Any]]] = []
+        pending: list[tuple[Group, Row]] = []
         rows = 0
         for group in job_groups(batches):
             pending.append((group, _fold(group, settings, has_older_snapshots)))
@@ -179,7 +178,7 @@ def _metadata_needs(group: Group, settings: Settings) -> Iterator[Row]:
     }
 
 
-def _fold(group: Group, settings: Settings, has_older_snapshots: bool) -> dict[str, Any]:
+def _fold(group: Group, settings: Settings, has_older_snapshots: bool) -> Row:
     unchanged = _unchanged(group)
     if group.key[1] is None or not _has_new_rows(group):
         return unchanged
@@ -198,14 +197,14 @@ def _has_new_rows(group: Group) -> bool:
     )
 
 
-def _unchanged(group: Group) -> dict[str, Any]:
+def _unchanged(group: Group) -> Row:
     return {
         **dict(zip(JOB, group.key, strict=True)),
         "state": next((row["state"] for row in group.rows("state")), None),
     }
 
 
-def _result_row(result: JobResult) -> dict[str, Any]:
+def _result_row(result: JobResult) -> Row:
     judgement = result.judgement
     tables: list[tuple[ServingTable, Sequence[Row]]] = [
         (CHECKPOINT_FACT, result.facts),
@@ -232,7 +231,7 @@ def _result_row(result: JobResult) -> dict[str, Any]:
     }
 
 
-def _failure_row(group: Group, error: Exception) -> dict[str, Any]:
+def _failure_row(group: Group, error: Exception) -> Row:
     cluster, job_id = group.key
     logger.error("Job %s of %s cannot be folded", job_id, cluster, exc_info=error)
     observed_at = max(
@@ -263,7 +262,7 @@ def fold_group(
 
 def update_of(group: Group, has_older_snapshots: bool = False) -> JobUpdate:
     windows, looked_up = group.rows("windows"), group.rows("looked_up")
-    parts: dict[str, Any] = {part: group.rows(part) for part in _UPDATE_PARTS}
+    parts: Row = {part: group.rows(part) for part in _UPDATE_PARTS}
     for part, (column, later_ms) in _LOOKED_UP_BY.items():
         parts[part] = [
             row
@@ -292,7 +291,7 @@ def update_of(group: Group, has_older_snapshots: bool = False) -> JobUpdate:
     )
 
 
-def _arrow(folded: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
+def _arrow(folded: Sequence[tuple[Group, Row]]) -> pa.RecordBatch:
     try:
         columns = _result_arrays([result for _, result in folded])
     except _BAD_VALUE_ERRORS:
@@ -306,7 +305,7 @@ def _arrow(folded: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([columns[name] for name in FOLDED.names], schema=FOLDED)
 
 
-def _result_arrays(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
+def _result_arrays(results: Sequence[Row]) -> dict[str, pa.Array]:
     values = {
         name: pa.array([result.get(name) for result in results], FOLDED.field(name).type)
         for name in (*JOB, "state", "lookup")
@@ -320,7 +319,7 @@ def _result_arrays(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
     return values | lists
 
 
-def _checked_result(group: Group, result: dict[str, Any]) -> dict[str, Any]:
+def _checked_result(group: Group, result: Row) -> Row:
     try:
         _result_arrays([result])
     except _BAD_VALUE_ERRORS as error:

@@ -1,6 +1,6 @@
-"""Samples of whole windows, prepared for whole columns. A *cell* is one subtask in one sample, a
-*slot* one subtask in one window; those of a window are side by side, in order of time. Unknown is
-NaN. Executors import this module: it needs only Arrow and NumPy.
+"""Samples of whole windows as columns. A *cell* is one subtask in one sample, a *slot* one subtask
+in one window; a window's are side by side, in order of time. Unknown is NaN. Executors import this
+module: it needs only Arrow and NumPy.
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cells:
-    """``first_of_window``: first sample of each window; ``subtasks``: their number in each;
-    ``first_slot``: of each window; ``first_cell``: of each sample; ``slot``: of each cell;
-    ``wide``: number of cells of each sample.
+    """``first_of_window``: each window's first sample; ``subtasks``: their number; ``first_slot``:
+    of each window; ``first_cell``: of each sample; ``slot``: of each cell; ``wide``: cells of each
+    sample.
     """
 
     first_of_window: Ints
