@@ -30,9 +30,9 @@ class LocalEngine:
         parts: Mapping[str, pa.Table],
         schemas: Mapping[str, pa.Schema],
         group_keys: GroupKeys | None = None,
-        side_tables: Mapping[str, pa.Table] | None = None,
+        shared: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, pa.Table]:
-        results = step(parts, side_tables or {})
+        results = step(parts, shared or {})
         return {name: rows.cast(schemas[name]) for name, rows in results.items()}
 
     def collect(self, rows: pa.Table) -> pa.Table:

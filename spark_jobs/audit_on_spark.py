@@ -127,7 +127,7 @@ class SparkEngine:
         parts: Mapping[str, Frame | Files],
         schemas: Mapping[str, pa.Schema],
         group_keys: GroupKeys | None = None,
-        side_tables: Mapping[str, pa.Table] | None = None,
+        shared: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Files]:
         folder = self._next_folder()
         frame, parts_of = (
@@ -138,8 +138,8 @@ class SparkEngine:
             parts_of=parts_of,
             step=step,
             side_files={
-                name: write(rows, f"{folder}/side_tables/{name}.parquet")
-                for name, rows in (side_tables or {}).items()
+                name: write(rows, f"{folder}/shared/{name}.parquet")
+                for name, rows in (shared or {}).items()
             },
             folders={name: self._output_folder(name, folder) for name in schemas},
             schemas=dict(schemas),

@@ -36,11 +36,11 @@ def run_step(
     """Writes the results; returns a ``WRITTEN_FILE`` for each file. The part ``ordered`` has a file
     for each root. A failed task that runs again leaves unused files.
     """
-    side_tables: dict[str, pa.Table] | None = None
+    shared: dict[str, pa.Table] | None = None
     for parts in parts_of(batches):
-        side_tables = side_tables or {name: read(file, None) for name, file in side_files.items()}
+        shared = shared or {name: read(file, None) for name, file in side_files.items()}
         task = uuid.uuid4().hex
-        for name, result in step(parts, side_tables).items():
+        for name, result in step(parts, shared).items():
             cast = result.cast(schemas[name])
             pieces = _in_order(cast) if name == ordered else [("", cast)]
             for number, (place, rows) in enumerate(pieces):

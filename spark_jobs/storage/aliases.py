@@ -56,18 +56,18 @@ SCHEMAS = {
 PAIR = [name for name, _ in _PAIR]
 
 
-def ends_of_paths(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
+def ends_of_paths(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
     """The ends of paths (``ENDS``). ``listed``, ``referred``: files of audits in which a reference
     was not found, and these references. ``named``: files of job ids that have several directories
     (``spread``). ``parts["unread"]``: references of checkpoints that this audit did not read.
     """
     files, not_found = parts["files"], parts["not_found"]
-    audits = side_tables["not_found"].column("audit_id").combine_chunks()
+    audits = shared["not_found"].column("audit_id").combine_chunks()
     place = files.column("place")
     candidates = files.filter(pc.and_(is_candidate(place), pc.not_equal(place, "metadata")))
     listed = pa.concat_tables([candidates, files.filter(pc.equal(place, "savepoint"))])
     listed = listed.filter(pc.is_in(listed.column("audit_id"), value_set=audits))
-    is_spread = arrays.are_in(candidates, side_tables["spread"], "audit_id", "job_id")
+    is_spread = arrays.are_in(candidates, shared["spread"], "audit_id", "job_id")
     named = candidates.filter(pa.array(is_spread))
     is_needed = pc.or_(
         pc.greater(pc.list_value_length(column(named, "referrers")), 0),
@@ -105,13 +105,13 @@ def _names(rows: pa.Table) -> pa.Array:
     return pc.utf8_slice_codeunits(column(rows, "path"), -UUID_CHARS)
 
 
-def compare_names(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
+def compare_names(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
     """``SCHEMAS``: files to keep, and partial sums about other spellings and twins. ``parts``:
-    ``ENDS`` without ``used``, grouped by ``end``. Side tables: ``roots``, ``used`` directories, and
+    ``ENDS`` without ``used``, grouped by ``end``. ``shared``: ``roots``, ``used`` directories, and
     ``set_apart``: excluded ones that are not used.
     """
     spellings = _other_spellings(parts["listed"], parts["referred"])
-    twins, kept = _twins(parts["named"], side_tables)
+    twins, kept = _twins(parts["named"], shared)
     alike = pa.concat_tables([table.select(PATHS.names) for table in (spellings, kept)])
     first = spellings.sort_by([("audit_id", "ascending"), ("path", "ascending")])
     _, at = arrays.grouped(first, JOB_DIRECTORIES.names)
@@ -144,7 +144,7 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
     return named.rename_columns({"referred_as_min": "referred_as"}).select([*key, "referred_as"])
 
 
-def _twins(named: pa.Table, side_tables: Tables) -> tuple[pa.Table, pa.Table]:
+def _twins(named: pa.Table, shared: Tables) -> tuple[pa.Table, pa.Table]:
     """Listed files with another's end, and those whose other names may be used."""
     _, at = arrays.grouped(named, ["audit_id", "end"])
     span = (
@@ -167,19 +167,18 @@ def _twins(named: pa.Table, side_tables: Tables) -> tuple[pa.Table, pa.Table]:
         | {f"other_{name}": side.take(pa.array(place_of_other)) for name, side in sides.items()}
     )
     is_twin = pc.not_equal(first, last)
-    may_be_needed = _may_be_needed(named, at, side_tables).astype(np.int64)
+    may_be_needed = _may_be_needed(named, at, shared).astype(np.int64)
     size = int(at.max(initial=-1)) + 1
     needed_others = arrays.sums(at, may_be_needed, size)[at] - may_be_needed
     return rows.filter(is_twin), rows.filter(pc.and_(is_twin, pa.array(needed_others > 0)))
 
 
-def _may_be_needed(named: pa.Table, at: Numbers, side_tables: Tables) -> Flags:
+def _may_be_needed(named: pa.Table, at: Numbers, shared: Tables) -> Flags:
     is_used, is_set_apart = (
-        arrays.are_in(named, side_tables[name], *JOB_DIRECTORIES.names)
-        for name in ("used", "set_apart")
+        arrays.are_in(named, shared[name], *JOB_DIRECTORIES.names) for name in ("used", "set_apart")
     )
     root_no = arrays.numbers_of(named, "root_no")
-    is_whole = arrays.flags_of(side_tables["roots"], "is_whole")[root_no]
+    is_whole = arrays.flags_of(shared["roots"], "is_whole")[root_no]
     size = int(at.max(initial=-1)) + 1
     # Two roots may be one directory under two names.
     is_spread = arrays.maxima(at, root_no, size)[at] != -arrays.maxima(at, -root_no, size)[at]

@@ -41,7 +41,7 @@ from spark_jobs.storage_words import LIVE
 Rows = Any
 """Rows in the form of an engine: an Arrow table, or files or a frame of Spark."""
 Step = Callable[[Tables, Tables], dict[str, pa.Table]]
-"""(rows by part, side tables) → rows by part. All calls get the same side tables."""
+"""(rows by part, tables that all calls share) → rows by part."""
 
 
 GroupKeys = Sequence[str] | Mapping[str, Sequence[str]]
@@ -57,7 +57,7 @@ class Engine(Protocol):
         parts: Mapping[str, Rows],
         schemas: Mapping[str, pa.Schema],
         group_keys: GroupKeys | None = None,
-        side_tables: Tables | None = None,
+        shared: Tables | None = None,
     ) -> dict[str, Rows]:
         """``schemas``: of results. Without ``group_keys``, a call gets what one call of the
         previous step returned.
@@ -248,7 +248,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     )
     directory_rows = directories.directory_rows(file_directories, roots, directory_facts)
     parts = {"files": path_tables["files"], "unread": path_tables["unread"], **alike.parts}
-    side_tables = {
+    shared = {
         "directories": table_of(directory_rows, verdicts.DIRECTORIES),
         "restored": _keyed(checkpoints.restored_directories(outcomes), "directory"),
         "excluded": _keyed(excluded, "directory"),
@@ -259,7 +259,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
 
     def run(step: Step, schemas: Mapping[str, pa.Schema]) -> dict[str, Rows]:
         rows = (row | {"is_live": row["verdict"] == LIVE} for row in judged)
-        tables = side_tables | {"checkpoints": table_of(rows, verdicts.CHECKPOINTS)}
+        tables = shared | {"checkpoints": table_of(rows, verdicts.CHECKPOINTS)}
         return engine.run(step, parts, schemas, ("path",) if alike.parts else None, tables)
 
     if any(row["verdict"] != LIVE for row in judged):
@@ -451,7 +451,7 @@ def _compare_names(
         aliases.ends_of_paths,
         {name: path_tables[name] for name in ("files", "not_found", "unread")},
         aliases.ENDS,
-        side_tables={"spread": table_of(spread, aliases.SPREAD), "not_found": not_found},
+        shared={"spread": table_of(spread, aliases.SPREAD), "not_found": not_found},
     )
     in_use = used_directories | keys(
         engine.collect(ends.pop("used")).to_pylist(), "audit_id", "job_directory"

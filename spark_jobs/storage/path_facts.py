@@ -96,11 +96,11 @@ listed now, or was referred to when it was last listed.
 """
 
 
-def collect_facts(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
+def collect_facts(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
     """``SCHEMAS``. ``parts``: listing, known (files), storage_reference, segments, earlier
-    (references). Side tables: roots, checkpoints, listed.
+    (references). ``shared``: roots, checkpoints, listed.
     """
-    roots, checkpoints = side_tables["roots"], side_tables["checkpoints"]
+    roots, checkpoints = shared["roots"], shared["checkpoints"]
     by_audit: dict[str, list[str]] = {}
     for row in roots.to_pylist():
         by_audit.setdefault(row["audit_id"], []).append(row["root"])
@@ -125,7 +125,7 @@ def collect_facts(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
     )
     resolved = resolve(references, at_references, paths, file_bytes, roots, checkpoints)
     segment_bytes = live_segments(segments, paths)
-    files = _files(listing, before.audited, paths, side_tables, resolved, segment_bytes)
+    files = _files(listing, before.audited, paths, shared, resolved, segment_bytes)
     is_listed = arrays.marked(paths.listing, count)
     absent = previous_audit.absent_files(before.audited, is_listed[paths.known], roots)
     # A missing file of a gone checkpoint may be in quarantine: then the next audit needs the
@@ -197,12 +197,12 @@ def _files(
     listing: pa.Table,
     before: pa.Table,
     paths: Paths,
-    side_tables: Tables,
+    shared: Tables,
     resolved: Resolved,
     segment_bytes: Numbers,
 ) -> pa.Table:
     """Listed files with all facts. ``listed_path``: null if it equals ``path`` (both are long)."""
-    roots = side_tables["roots"]
+    roots = shared["roots"]
     at_known = np.full(paths.size, -1)
     at_known[paths.known] = np.arange(len(paths.known))
     if len(paths.known) > np.count_nonzero(at_known >= 0):
@@ -222,7 +222,7 @@ def _files(
         of_before["first_seen_at"], column(roots, "as_of").take(pa.array(root_no))
     )
     unlisted_at = arrays.optional(
-        previous_audit.unlisted_at(listing, root_no, roots, side_tables["listed"]), INSTANT
+        previous_audit.unlisted_at(listing, root_no, roots, shared["listed"]), INSTANT
     )
     of_before["unlisted_at"] = pc.if_else(pa.array(at >= 0), of_before["unlisted_at"], unlisted_at)
     as_of = arrays.numbers_of(roots, "as_of")[root_no]

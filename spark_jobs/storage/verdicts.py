@@ -142,12 +142,12 @@ class _Facts:
         return (self.live >= 0) | (self.waste >= 0)
 
 
-def judge_files(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
+def judge_files(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
     """``SCHEMAS``. ``parts``: files, unread (references), perhaps alike (files with other names).
-    Side tables: directories, checkpoints, restored, excluded, gone, gone_before, vanished.
+    ``shared``: directories, checkpoints, restored, excluded, gone, gone_before, vanished.
     """
-    rows, directories = parts["files"], side_tables["directories"]
-    checkpoints = side_tables["checkpoints"]
+    rows, directories = parts["files"], shared["directories"]
+    checkpoints = shared["checkpoints"]
     files = _Files(
         rows,
         directories,
@@ -156,16 +156,14 @@ def judge_files(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
     unread = parts["unread"]
     unread_keys = arrays.joined(unread, "audit_id", "metadata_path")
     is_gone, is_vanished = (
-        pc.is_in(
-            unread_keys, value_set=arrays.joined(side_tables[name], "audit_id", "metadata_path")
-        )
+        pc.is_in(unread_keys, value_set=arrays.joined(shared[name], "audit_id", "metadata_path"))
         for name in ("gone_before", "vanished")
     )
     # For an unlisted file, the next audit must know that its referrer vanished.
     is_settled = pc.and_(is_gone, pc.or_(pc.invert(is_vanished), unread.column("is_covered")))
     vanished, pending = unread.filter(is_vanished), unread.filter(pc.invert(is_settled))
     alike = parts.get("alike", PATHS.empty_table())
-    facts = _facts(files, alike, vanished, pending, side_tables)
+    facts = _facts(files, alike, vanished, pending, shared)
     failed = FailedCheckpoints(column(directories, "failed"), TASK_LOST)
     was_unlisted = known(files.number("unlisted_at"))
     # Such a file is then treated as one that no audit has found unreferenced.
@@ -219,14 +217,14 @@ def judge_files(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
     }
 
 
-def find_namers(parts: Tables, side_tables: Tables) -> dict[str, pa.Table]:
+def find_namers(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
     """``NAMERS``, from a first verdict on files to which waste refers."""
-    rows, checkpoints = parts["files"], side_tables["checkpoints"]
+    rows, checkpoints = parts["files"], shared["checkpoints"]
     file_no, checkpoint_no = _referrers(rows, _at_snapshots(rows, checkpoints))
     is_waste = ~arrays.flags_of(checkpoints, "is_live")[checkpoint_no]
     file_no, checkpoint_no = file_no[is_waste], checkpoint_no[is_waste]
     referred = rows.take(pa.array(np.unique(file_no)))
-    not_live = judge_files({**parts, "files": referred}, side_tables)["not_live"]
+    not_live = judge_files({**parts, "files": referred}, shared)["not_live"]
     at = arrays.places_in(rows.take(pa.array(file_no)), not_live, *PATHS.names)
     verdict = arrays.taken(column(not_live, "verdict"), at)
     is_own = arrays.flags(is_metadata(column(rows, "path").take(pa.array(file_no))))
@@ -262,23 +260,23 @@ def _directory_keys(rows: pa.Table) -> pa.Array:
 
 
 def _facts(
-    files: _Files, alike: pa.Table, vanished: pa.Table, pending: pa.Table, side_tables: Tables
+    files: _Files, alike: pa.Table, vanished: pa.Table, pending: pa.Table, shared: Tables
 ) -> _Facts:
     """``vanished``, ``pending``: earlier references of vanished and unread ones."""
-    rows, checkpoints = files.rows, side_tables["checkpoints"]
+    rows, checkpoints = files.rows, shared["checkpoints"]
     size = rows.num_rows
     snapshot = _at_snapshots(rows, checkpoints)
     file_no, checkpoint_no = _referrers(rows, snapshot)
     is_live = arrays.flags_of(checkpoints, "is_live")[checkpoint_no]
     is_attested = arrays.flags_of(checkpoints, "is_attested")[checkpoint_no]
     excluded = np.zeros(size, np.bool_)
-    for row in side_tables["excluded"].to_pylist():
+    for row in shared["excluded"].to_pylist():
         below = pc.and_(
             are_below(column(rows, "path"), row["directory"]),
             pc.equal(column(rows, "audit_id"), row["audit_id"]),
         )
         excluded |= arrays.flags(below)
-    restored = side_tables["restored"]
+    restored = shared["restored"]
     restored_from = np.zeros(size, np.bool_)
     if restored.num_rows:
         directories = pc.binary_join_element_wise(
@@ -293,7 +291,7 @@ def _facts(
         waste=_largest_number(file_no[~is_live], checkpoint_no[~is_live], size),
         snapshot=snapshot >= 0,
         other_spelling=arrays.are_in(rows, alike, *PATHS.names),
-        gone=_at_snapshots(rows, side_tables["gone"]) >= 0,
+        gone=_at_snapshots(rows, shared["gone"]) >= 0,
         unread_referrer=arrays.are_in(rows, pending, *PATHS.names),
         restored_from=restored_from,
         attested=arrays.marked(file_no[is_attested], size),

@@ -23,7 +23,7 @@ class Partitions:
         parts: Mapping[str, pa.Table | Tasks],
         schemas: Mapping[str, pa.Schema],
         group_keys: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
-        side_tables: Mapping[str, pa.Table] | None = None,
+        shared: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Tasks]:
         if group_keys is None:
             calls = [
@@ -43,7 +43,7 @@ class Partitions:
                 for number in range(self.count)
             ]
         made = [
-            step(call, side_tables or {})
+            step(call, shared or {})
             for call in calls
             if any(table.num_rows for table in call.values())
         ]
