@@ -1,5 +1,3 @@
-"""Arrow schemas of serving tables, derived from their declarations."""
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -21,7 +19,6 @@ _TYPE_OF_KIND: Mapping[Kind, pa.DataType] = {
 
 
 def schema(**columns: Kind | pa.DataType) -> pa.Schema:
-    """A schema of columns with the kind of a serving column or an Arrow type."""
     return pa.schema([(name, _TYPE_OF_KIND.get(kind, kind)) for name, kind in columns.items()])
 
 

@@ -1,5 +1,3 @@
-"""The inputs of an audit, as the request and the previous audit name them."""
-
 import posixpath
 import re
 from collections.abc import Sequence

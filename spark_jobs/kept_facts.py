@@ -54,8 +54,6 @@ class Progress(NamedTuple):
 
 
 class Run(Protocol):
-    """A run of the cycle, from its manifest or the database."""
-
     @property
     def attempt(self) -> str: ...
     @property

@@ -24,8 +24,6 @@ class BadManifest(Exception):
 
 @dataclass(frozen=True)
 class Output:
-    """Parquet files of one table, relative to the run directory."""
-
     rows: int
     files: tuple[str, ...] = ()
 

@@ -42,7 +42,6 @@ def parquet_columns(table: ServingTable, columns: Sequence[str]) -> list[str]:
 def unnest(
     jobs: pa.RecordBatch, table: ServingTable, columns: Sequence[str] | None = None
 ) -> pa.RecordBatch:
-    """The rows of a serving table that are nested in rows of jobs."""
     names = list(table.column_names if columns is None else columns)
     lists = jobs[table.name]
     job_index, rows = pc.list_parent_indices(lists), lists.flatten()

@@ -49,7 +49,6 @@ class ParsedMetadata:
     fresh: bool = False
 
     def read(self, files: pa.Table) -> Any:
-        """``PARSED`` rows of the files, and of successors of those that vanished."""
         parts, unread = [], files
         for _ in range(ROUNDS + 1):
             rows, parsed = self._read(unread)

@@ -1,5 +1,3 @@
-"""Spellings of paths and URIs for the processes that read them."""
-
 import re
 from pathlib import Path
 from urllib.parse import unquote

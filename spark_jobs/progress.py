@@ -1,5 +1,3 @@
-"""Progress lines of a job: on standard output, or to a caller."""
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -63,8 +63,6 @@ class RunDir(RunFiles):
 
 @dataclass(frozen=True)
 class PreviousState:
-    """The state of the last complete run; empty if there is none."""
-
     session: SparkSession
     previous: Manifest | None
 

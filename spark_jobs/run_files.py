@@ -21,8 +21,6 @@ LIVES = "taskmanager_lives"
 
 @dataclass(frozen=True)
 class RunFiles:
-    """``uri`` is absolute."""
-
     uri: str
     outputs: dict[str, Output] = field(default_factory=dict)
     state: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -105,7 +105,7 @@ def configure(session: SparkSession, options: Mapping[str, str]) -> None:
 
 
 def operation_tag(attempt: str) -> str:
-    """The Spark tag of an attempt. Spark allows no commas in tags."""
+    """Without commas, which Spark refuses."""
     return attempt.replace(",", "_")
 
 

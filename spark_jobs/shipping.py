@@ -1,5 +1,3 @@
-"""Sends Weir's code to executors that do not have it."""
-
 import atexit
 import os
 import shutil

@@ -1,5 +1,3 @@
-"""Arrow schemas of the rows between the steps of a cycle."""
-
 import pyarrow as pa
 
 from ingest.flink_logs.events import LogEvent

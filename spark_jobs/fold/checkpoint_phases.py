@@ -179,7 +179,6 @@ def checkpoint_phases(
 
 
 def is_last(row: Row) -> bool:
-    """Whether the checkpoint had ended, or all subtasks of the vertex had acknowledged."""
     return is_final(row["status"]) or (
         row["subtasks"] is not None and row["acknowledged"] == row["subtasks"]
     )

@@ -200,7 +200,6 @@ def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
 
 
 def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Dropped checkpoints that new rows may explain."""
     dropped = [
         fact
         for fact in before.facts

@@ -69,7 +69,6 @@ def endings(jobs: Rows, events: Rows) -> list[Ending]:
 
 
 def reported_states(job: Row) -> list[tuple[int, str]]:
-    """(instant, state) of the states with a time in an answer of REST."""
     dated = [(entry["since"], entry["state"]) for entry in job["state_since"] or ()]
     ended = [(job["end_time"], job["state"])] if job["state"] in TERMINAL_STATES else []
     return [(at, state) for at, state in (*dated, *ended) if at is not None and state is not None]

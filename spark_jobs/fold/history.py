@@ -65,7 +65,6 @@ def timed(part: type[SampleT], rows: Rows, at: str) -> Timed:
 
 
 def in_order(dated: list[tuple[int, Any]]) -> Timed:
-    """By time, then by content."""
     dated.sort(key=itemgetter(0))
     ordered = [
         pair for _, tied in groupby(dated, key=itemgetter(0)) for pair in _by_content(list(tied))

@@ -60,7 +60,6 @@ def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
 
 
 def host_events(facts: Rows, exceptions: Rows, placements: Rows) -> list[Row]:
-    """``host_event`` rows, each once, if their host is known."""
     events = [*_events_of_facts(list(facts), placements), *_failures(exceptions)]
     by_key = {
         (row["host"], row["at"], row["kind"], row["subject"]): row

@@ -1,5 +1,3 @@
-"""A job as REST reports it: many answers merged into one row."""
-
 from collections.abc import Callable, Sequence
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES

@@ -25,7 +25,6 @@ def job_current(
     older: OlderFacts,
     types: Types,
 ) -> Row:
-    """The ``job_current`` row of a job. Each value is from the newest answer that has it."""
     rest = job_reported(jobs)
     logged = job_logged(events)
     windows = newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))

@@ -1,5 +1,3 @@
-"""Mentions of a job's submission, failures, restarts, restores and end in logs."""
-
 from collections.abc import Iterator, Sequence
 
 from ingest.job_states import TERMINAL_STATES

@@ -20,7 +20,6 @@ UNKNOWN: Mapping[str, Any] = {"counted_ms": None, "counted_in_per_s": (), "count
 
 
 def answers(vertex_windows: Rows) -> list[Row]:
-    """Counters that are remembered for later windows."""
     return [
         {name: row[name] for name in ("vertex_id", "window_start", "as_of")}
         | row["counters"]["newest"]
@@ -45,7 +44,6 @@ class Earlier:
 
 
 def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
-    """The fields ``counted_…`` of ``samples.VertexWindow``."""
     newest = row["counters"]["newest"]
     if newest is None:
         return UNKNOWN

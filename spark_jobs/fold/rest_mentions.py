@@ -1,5 +1,3 @@
-"""Mentions of a job's submission, restarts, restores, rescaling and end in REST."""
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import inf

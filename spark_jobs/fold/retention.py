@@ -125,7 +125,6 @@ def answers(jobs: Rows) -> list[Row]:
 
 
 def placements(samples: Rows) -> list[Row]:
-    """The first sample of each placement of a vertex."""
     first: dict[Any, Row] = {}
     for row in samples:
         if row["host"]:

@@ -1,5 +1,3 @@
-"""Why a job restarted, and from which snapshot."""
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter

@@ -1,5 +1,3 @@
-"""Durations of one start's tasks, and the tasks that others waited for."""
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median_low

@@ -1,5 +1,3 @@
-"""Tasks of a job's starts, from REST and the JobManager's log."""
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,8 +10,6 @@ CLOCK_MS = 50
 
 
 class Task(NamedTuple):
-    """One attempt of a subtask in a start; instants are epoch ms."""
-
     vertex_id: str
     subtask: int
     attempt: int | None

@@ -162,7 +162,6 @@ def lost_mentions(losses: Rows) -> Iterator[Mention]:
 
 
 def losses_of_job(losses: Rows, states: Sequence[tuple[int, str]]) -> list[Row]:
-    """The losses that happened before the job ended."""
     instants = [since_ms for since_ms, _ in states]
 
     def had_ended(at_ms: int) -> bool:

@@ -1,5 +1,3 @@
-"""Full state per subtask of the newest checkpoint in each ten minutes."""
-
 from collections.abc import Iterable, Mapping
 
 from spark_jobs.fold.checkpoint_phases import is_last

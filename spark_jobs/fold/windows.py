@@ -1,5 +1,3 @@
-"""Which minutes of a job are judged, and the window of each."""
-
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter

@@ -1,5 +1,3 @@
-"""The origin of copied checkpoints, which is only read."""
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,3 @@
-"""The request and the result of a replication run, as JSON."""
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,5 +1,3 @@
-"""Operations between two steps of a cycle, on Arrow tables."""
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa

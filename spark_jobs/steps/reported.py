@@ -66,7 +66,6 @@ def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """A row for each snapshot and job that needs it."""
     by_key: dict[str, list[tuple[str, str]]] = {}
     for cluster, job_id, keys in wanted:
         for key in keys:

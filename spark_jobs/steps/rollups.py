@@ -26,7 +26,6 @@ Period = tuple[str, int]
 
 
 def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Hours and days with ``new`` facts, from all ``kept`` facts of these days."""
     with without_garbage_collection():
         for group in groups(batches):
             periods = {period for row in group.rows("new") for period in _periods(row)}

@@ -54,7 +54,6 @@ def known(array: Numbers) -> Flags:
 
 
 def later(left: Numbers, right: Numbers) -> Flags:
-    """Whether both are known and ``left`` is later (or larger)."""
     is_later: Flags = known(left) & known(right) & (left > right)
     return is_later
 
@@ -78,7 +77,6 @@ def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
 
 
 def find_places(texts: pa.Array, among: pa.Array) -> Numbers:
-    """The index of each text in ``among``, -1 if it is missing."""
     index = pc.index_in(texts, value_set=among, skip_nulls=True)
     return np.asarray(pc.fill_null(index, -1)).astype(np.int64)
 
@@ -109,7 +107,6 @@ def distinct(rows: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def taken(array: pa.Array, index: Numbers) -> pa.Array:
-    """The values at these indexes; null for a negative index."""
     return array.take(pa.array(index, pa.int64(), mask=index < 0))
 
 
@@ -162,7 +159,6 @@ def _column(values: Any, kind: pa.DataType, rows: int) -> pa.Array:
 
 
 def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
-    """The distinct keys, perhaps null, and the index of each row's key."""
     numbered = rows.select(list(key)).append_column(
         "_at", pa.array(range(rows.num_rows), pa.int64())
     )

@@ -276,7 +276,6 @@ def same_content_doubts(snapshots: Rows, copied: Set[Key]) -> Iterator[Row]:
 
 
 def copied_snapshots(snapshots: Rows) -> set[Key]:
-    """(audit_id, metadata_path) of checkpoints with another's content."""
     return {
         (row["audit_id"], row["metadata_path"])
         for group in _same_content(snapshots)

@@ -82,7 +82,6 @@ class FailedCheckpoints:
 
 
 def _within(instants: Numbers, since: Numbers, until: Numbers) -> Flags:
-    """Whether each instant is in any of these spans, ends included."""
     order = np.argsort(since, kind="stable")
     latest_end = np.maximum.accumulate(until[order]) if len(order) else until
     last_begun = np.searchsorted(since[order], instants, side="right") - 1

@@ -114,7 +114,6 @@ def directories_of(paths: pa.Array) -> pa.Array:
 
 
 def are_below(paths: pa.Array, directory: str) -> pa.Array:
-    """Whether canonical paths are strictly below a canonical directory."""
     return pc.starts_with(paths, f"{directory.rstrip('/')}/")
 
 

@@ -31,7 +31,6 @@ class Family:
 
     @cached_property
     def by_prefix(self) -> dict[Key, list[Key]]:
-        """Jobs by the first six digits of their id, as in a savepoint's name."""
         by_prefix: dict[Key, list[Key]] = {}
         for audit_id, job_id in keys([*self.file_directories, *self.jobs], "audit_id", "job_id"):
             if audit_id is not None and job_id is not None:
@@ -74,7 +73,6 @@ class Family:
 
     @cached_property
     def origins(self) -> dict[Key, set[Key]]:
-        """Job → jobs from which it stems directly, by restore or references."""
         origins: dict[Key, set[Key]] = {}
         for job in self.restores:
             audit_id, of_job = job["audit_id"], origins.setdefault(key_of(job, _JOB_ID), set())
@@ -208,7 +206,6 @@ def with_ancestors(jobs: Iterable[Key], origins: Mapping[Key, Iterable[Key]]) ->
 
 
 def chain_rows(chains: Rows, restores: Rows, sole_owners: Rows, roots: Sequence[Row]) -> list[Row]:
-    """Rows of ``storage_chain``."""
     refers = [
         chain
         | {

@@ -237,7 +237,6 @@ def may_run(jobs: Rows) -> list[Row]:
 
 
 def root_around(audit_id: str, path: str | None, roots: Rows) -> str | None:
-    """The audit's root that a path is below, or None."""
     audited = (root for root in roots if root["audit_id"] == audit_id)
     return next((root["root"] for root in audited if is_below(path, root["root"])), None)
 
@@ -248,7 +247,6 @@ def is_whole_but_links(root: Row) -> bool:
 
 
 def is_surely_listed(path: str, root: Row) -> bool:
-    """Whether this path would be listed if the file existed."""
     return (
         is_below(path, root["root"])
         and is_whole_but_links(root)

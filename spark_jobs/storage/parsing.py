@@ -47,7 +47,6 @@ FOREIGN = "foreign_metadata"
 
 
 def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of ``PARSED``, in the order of the files."""
     for batch in batches:
         for row in batch.to_pylist():
             modified, within = _aware(row["modified"]), _read_root(row)
@@ -156,7 +155,6 @@ def _read_root(row: Mapping[str, Any]) -> str:
 
 
 def canonical_paths(rows: pa.Table, column: str, spellings_of: Mapping[str, Spellings]) -> pa.Array:
-    """The paths of a column in canonical spelling; null if there is none."""
     paths = arrays.column(rows, column).cast(pa.string())
     canonical = canonical_column(paths, PLAIN)
     for audit_id, spellings in spellings_of.items():

@@ -178,7 +178,6 @@ def _vanished_referrers(files: pa.Table) -> pa.Table:
 
 
 def _are_below_whole(referred: pa.Table, roots: pa.Table) -> Flags:
-    """Whether each reference's file would surely be listed if it existed."""
     is_below_whole = np.zeros(referred.num_rows, np.bool_)
     paths, audit_ids = column(referred, "path"), column(referred, "audit_id")
     for root in roots.to_pylist() if referred.num_rows else ():

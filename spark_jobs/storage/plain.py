@@ -77,7 +77,6 @@ def is_at_most(left: Any, other: Any, *, unknown: bool = False) -> bool:
 
 
 def is_below(path: str | None, directory: str | None) -> bool:
-    """Whether a canonical path is strictly below a canonical directory."""
     return (
         path is not None and directory is not None and path.startswith(f"{directory.rstrip('/')}/")
     )

@@ -297,7 +297,6 @@ def _must_be_listed(modified: Numbers, as_of: Numbers) -> Flags:
 
 
 def remembered(before: Rows, owners: Rows, snapshots: Rows) -> list[Row]:
-    """``REMEMBERED`` after an audit: one row for each directory."""
     nothing = dict.fromkeys(REMEMBERED.names)
     beginnings = (
         nothing | {name: owner[name] for name in ("job_directory", "began_at", "went_on_at")}
@@ -345,7 +344,6 @@ def restores(outcomes: Rows, settled: Rows, as_of: int) -> list[Row]:
 
 
 def roots_listed(listed: Rows, roots: Rows) -> list[Row]:
-    """``LISTED`` after an audit."""
     listed_now = [(root["root"], root["as_of"]) for root in roots if root["unlisted"] == 0]
     newest: dict[str, int] = {}
     for root, as_of in [*((row["root"], row["as_of"]) for row in listed), *listed_now]:

@@ -67,7 +67,6 @@ class Reaches:
     dead: Mapping[Key, int]
 
     def of_job(self, audit_id: str, job_id: str | None, *directories: str) -> Reach:
-        """The reach of an unread checkpoint of this job."""
         family = None if job_id is None else self.origins.of(audit_id, job_id)
         return EVERYTHING if family is None else of_jobs(family, *directories)
 

@@ -22,7 +22,6 @@ VANISHED = "vanished_metadata"
 
 
 def wanted(metadata: pa.Table) -> pa.Table:
-    """Listed _metadata as rows of ``WANTED``, with times in milliseconds."""
     modified = metadata.column("modified").cast(pa.timestamp("ms", "UTC"), safe=False)
     at = metadata.schema.get_field_index("modified")
     files = metadata.set_column(at, "modified", modified).rename_columns(

@@ -31,7 +31,6 @@ def first_missing(missing: pa.Table) -> pa.Table:
 
 
 def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
-    """The first rows of each value of ``key``, by which ``rows`` are sorted."""
     values = arrays.numbers_of(rows, key)
     position = np.arange(len(values)) - np.searchsorted(values, values)
     return rows.filter(pa.array(position < most))

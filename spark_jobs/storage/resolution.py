@@ -1,5 +1,3 @@
-"""Resolves the references of checkpoints to listed files."""
-
 from typing import NamedTuple
 
 import numpy as np

@@ -112,7 +112,6 @@ def with_dead(owners: Sequence[Row], dead: Dead, directories: Rows) -> list[Row]
 
 
 def excluded(statements: Rows) -> set[Key]:
-    """(audit_id, directory) of excluded directories."""
     return {(row["audit_id"], row["subject"]) for row in statements if row["kind"] == EXCLUDED}
 
 

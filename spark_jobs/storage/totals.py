@@ -82,7 +82,6 @@ def _sum_by(
 
 
 def verdict_rows(cube: pa.Table, directories: Sequence[Row]) -> list[Row]:
-    """Rows of ``storage_verdict``."""
     return [
         row | {"kind": row["kind"] or ""}
         for row in _sum_by(cube, directories, _ROOT, ("verdict", "reason", "kind"))
@@ -154,7 +153,6 @@ def _doubts_by_root(
 
 
 def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[int, int]]:
-    """By directory, files and bytes kept only by doubts."""
     at = numbers_of(cube, "directory_no")
     in_doubt = np.array([row["in_doubt"] for row in directories], np.bool_)
     chosen = arrays.flags(

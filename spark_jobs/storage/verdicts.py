@@ -118,8 +118,6 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Facts:
-    """Facts about single files."""
-
     live: Numbers
     """Number of a live checkpoint that refers to the file, -1 if there is none."""
     waste: Numbers
@@ -330,7 +328,6 @@ def _referrers(rows: pa.Table, snapshot: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _since_before(files: _Files) -> Numbers:
-    """Since when earlier audits found the file unreferenced, else unknown."""
     since, referred_at = files.number("unreferenced_since"), files.number("last_referred_at")
     return np.where(later(since, referred_at) | ~known(since) | ~known(referred_at), since, UNKNOWN)
 
@@ -338,7 +335,6 @@ def _since_before(files: _Files) -> Numbers:
 def _state(
     files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.Table, is_new_again: Flags
 ) -> dict[str, pa.Array]:
-    """The columns ``KNOWN_OF_FILE`` for the next audit."""
     unlisted_at, listed_since = (
         np.where(is_new_again, UNKNOWN, files.number(name))
         for name in ("unlisted_at", "listed_since")

@@ -1,5 +1,3 @@
-"""Log records → typed events (``ingest.flink_logs.events``)."""
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime

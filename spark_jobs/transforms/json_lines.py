@@ -17,7 +17,6 @@ def are_all_json(lines: pa.BinaryArray) -> bool:
 
 
 def are_routine(lines: pa.BinaryArray) -> np.ndarray:
-    """Whether each record is certainly no event and of no kept level."""
     objects = pc.and_(pc.starts_with(lines, "{"), pc.ends_with(lines, "}"))
     flags: np.ndarray = (
         np.asarray(objects)

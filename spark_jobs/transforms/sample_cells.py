@@ -67,7 +67,6 @@ class Cells:
         return int(self.subtasks.sum())
 
     def taken(self, name: str) -> tuple[pa.Array, Ints]:
-        """All values of a column, and the cell of each."""
         lengths = _lengths(self.samples[name])
         at = np.arange(lengths.sum()) - np.repeat(_starts(lengths) - self.first_cell, lengths)
         return self.samples[name].flatten(), at
@@ -94,7 +93,6 @@ class Cells:
 
 
 def begins(samples: pa.RecordBatch) -> Flags:
-    """Whether a window begins with each row."""
     return _changes([*(_codes(samples[name]) for name in KEY), ms_of(samples, "ts") // WINDOW_MS])
 
 

@@ -12,7 +12,6 @@ MOST_SPANS = 400
 
 
 def floor_to(at: str | Column, seconds: int) -> Column:
-    """The start of the UTC window that contains ``at``."""
     return F.timestamp_seconds(F.floor(F.unix_seconds(at) / seconds) * seconds)
 
 

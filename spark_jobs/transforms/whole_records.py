@@ -145,7 +145,6 @@ def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]
 
 
 def matches(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
-    """``regex`` in the syntax of RE2."""
     return np.asarray(pc.match_substring_regex(pieces, regex))
 
 
