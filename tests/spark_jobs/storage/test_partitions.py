@@ -127,8 +127,8 @@ def rows_of(judged: Judged, engine: LocalEngine | Partitions) -> dict[str, list[
     held = {"live": [judged.live], "not_live": [judged.not_live], "references": [judged.references]}
     of_files = {name: [engine.collect(one) for one in parts] for name, parts in held.items()}
     of_files |= {
-        "absent": [*map(engine.collected, judged.absent)],
-        "pending": [*map(engine.collected, judged.pending)],
+        "absent": [*map(engine.collect, judged.absent)],
+        "pending": [*map(engine.collect, judged.pending)],
     }
     tables = of_files | {name: [rows] for name, rows in judged.tables.items()}
     return {
