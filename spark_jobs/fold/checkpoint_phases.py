@@ -234,7 +234,13 @@ def not_acknowledged(
         ]
     if phases.missing is None and None not in (subtasks, acknowledged):
         count = (subtasks or 0) - (acknowledged or 0)
-        row = {"vertex_id": None, "vertex_name": None, "subtasks": [], "count": count, "hosts": []}
+        row: Row = {
+            "vertex_id": None,
+            "vertex_name": None,
+            "subtasks": [],
+            "count": count,
+            "hosts": [],
+        }
         return [row] if count > 0 else None
     return None
 
