@@ -1,7 +1,7 @@
 """``python -m spark_jobs JOB``: turn what the lake holds into serving tables.
 
-Exit codes: 0 done, 1 failed, 2 refused before anything was started, 3 what the run should carry on
-from is lost or damaged, 143 stopped.
+Exit codes: 0 done, 1 failed, 2 refused before it started, 3 the state of the previous run is lost
+or damaged, 143 stopped.
 """
 
 import os
@@ -38,8 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         reason, code = _ending(words, error)
         if code == FAILED:
-            # People see the last line: the last one of a JVM trace would be some frame deep in
-            # Spark.
+            # People see the last line of the output. A JVM trace ends with a frame deep in Spark,
+            # so the reason follows it.
             traceback.print_exception(error)
         print(f"spark_jobs {words[0]}: {reason}", file=sys.stderr)
         return code
@@ -56,16 +56,16 @@ def _ending(words: Sequence[str], error: Exception) -> tuple[str, int]:
 
 @contextmanager
 def _exits_on_sigterm() -> Iterator[None]:
-    """Within this block SIGTERM raises an exception, so that context managers exit in order."""
+    """SIGTERM raises an exception here, so that context managers exit in order."""
 
-    def leave(_signal: int, _frame: FrameType | None) -> None:
+    def exit_(_signal: int, _frame: FrameType | None) -> None:
         sys.exit(TERMINATED)
 
-    before = signal.signal(signal.SIGTERM, leave)
+    previous_handler = signal.signal(signal.SIGTERM, exit_)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous_handler)
 
 
 if __name__ == "__main__":

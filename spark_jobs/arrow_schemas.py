@@ -1,5 +1,3 @@
-"""Arrow schemas of serving tables, derived from their declarations."""
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -8,7 +6,7 @@ import pyarrow as pa
 from spark_jobs.serving import Kind, ServingTable
 
 INSTANT = pa.timestamp("us", "UTC")
-_OF_KIND: Mapping[Kind, pa.DataType] = {
+_TYPE_OF_KIND: Mapping[Kind, pa.DataType] = {
     "text": pa.string(),
     "int": pa.int64(),
     "real": pa.float64(),
@@ -21,25 +19,24 @@ _OF_KIND: Mapping[Kind, pa.DataType] = {
 
 
 def schema(**columns: Kind | pa.DataType) -> pa.Schema:
-    """Columns by their kind, as in serving tables, or by their type."""
-    return pa.schema([(name, _OF_KIND.get(kind, kind)) for name, kind in columns.items()])
+    return pa.schema([(name, _TYPE_OF_KIND.get(kind, kind)) for name, kind in columns.items()])
 
 
 def arrow_schema(table: ServingTable) -> pa.Schema:
-    return pa.schema([(column.name, _OF_KIND[column.kind]) for column in table.columns])
+    return pa.schema([(column.name, _TYPE_OF_KIND[column.kind]) for column in table.columns])
 
 
 def in_microseconds(kind: pa.DataType) -> pa.DataType:
     return with_instants(kind, INSTANT)
 
 
-def fields_of(whole: pa.Schema, names: Iterable[str]) -> list[tuple[str, pa.DataType]]:
-    """Of a lake table, with instants in microseconds."""
-    return [(name, in_microseconds(whole.field(name).type)) for name in names]
+def fields_of(lake_table: pa.Schema, names: Iterable[str]) -> list[tuple[str, pa.DataType]]:
+    """Columns of a lake table, with instants in microseconds."""
+    return [(name, in_microseconds(lake_table.field(name).type)) for name in names]
 
 
 def with_instants(kind: pa.DataType, instant: pa.DataType) -> pa.DataType:
-    """``instant`` in the place of each timestamp in a type."""
+    """The type with ``instant`` in the place of each timestamp in it."""
     if pa.types.is_list(kind):
         return pa.list_(with_instants(kind.value_type, instant))
     if pa.types.is_struct(kind):
@@ -48,7 +45,7 @@ def with_instants(kind: pa.DataType, instant: pa.DataType) -> pa.DataType:
 
 
 def batch_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows as :mod:`spark_jobs.fold` has them, instants as epoch milliseconds, in a flat schema."""
+    """A batch of rows of ``spark_jobs.fold``. ``schema`` has no nested instants."""
     in_ms = [
         (field.name, pa.timestamp("ms", "UTC") if field.type == INSTANT else field.type)
         for field in schema

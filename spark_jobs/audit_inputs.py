@@ -1,5 +1,3 @@
-"""The inputs of an audit: files that the request and the previous audit name."""
-
 import posixpath
 import re
 from collections.abc import Sequence
@@ -14,21 +12,23 @@ from ingest.network.uris import spelled_as
 from ingest.parquet_stream import ParquetStream
 from ingest.storage.snapshots import BAD_NAME, LINK, LISTED, SECOND_NAME, Snapshot
 from ingest.uris import Spellings, canonical
-from spark_jobs.audit_here import Here
+from spark_jobs.audit_locally import LocalEngine
 from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory
 from spark_jobs.audit_tables import PENDING
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
-from spark_jobs.storage.carried import STATES
 from spark_jobs.storage.plain import US_PER_S, Row, plain_rows
+from spark_jobs.storage.previous_audit import STATES
 from spark_jobs.storage.reading import JOBS, job_rows
 from spark_jobs.storage.reference_sums import AUTHORITY
 from spark_jobs.storage_words import TWO_NAMES
 
-OF_FILES = ("storage_file", "storage_live", "storage_absent")
-OF_REFERENCES = ("storage_reference", PENDING)
+FILE_STATES = ("storage_file", "storage_live", "storage_absent")
+REFERENCE_STATES = ("storage_reference", PENDING)
 MOST_LINKS = 100
-"""Of a root; one with more does not count as listed whole but for its links."""
+"""Per root. A listing without the targets of links counts as whole outside of these links, unless
+there are more.
+"""
 
 
 def root_rows(audits: Sequence[Audit]) -> list[Row]:
@@ -36,9 +36,9 @@ def root_rows(audits: Sequence[Audit]) -> list[Row]:
 
 
 def _root_row(audit: Audit, root: AuditedRoot) -> Row:
-    known = [
-        *(other.uri for other in audit.roots),
-        *(canonical(to) for _, to in audit.spellings.aliases),
+    known_uris = [
+        *(audited.uri for audited in audit.roots),
+        *(canonical(target) for _, target in audit.spellings.aliases),
     ]
     return {
         "audit_id": audit.audit_id,
@@ -50,15 +50,15 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
         "any_unreachable": bool(root.unreachable or root.unreachable_elsewhere),
         "attested": root.attested,
         "unlisted": sum(_doubt_of(directory) != TWO_NAMES for directory in root.unlisted),
-        "links": [place.subject for place in root.unlisted if place.reason == LINK][:MOST_LINKS],
+        "links": [entry.subject for entry in root.unlisted if entry.reason == LINK][:MOST_LINKS],
         "known_authorities": sorted(
-            {match[0] for uri in known if (match := re.match(AUTHORITY, uri))}
+            {match[0] for uri in known_uris if (match := re.match(AUTHORITY, uri))}
         ),
     }
 
 
 def listing_files(listing: str) -> list[str]:
-    """Raises ``Refused`` if it is not complete."""
+    """The listing's Parquet files. Raises Refused if it is not complete."""
     root = absolute_root(listing)
     filesystem, path = fsspec.core.url_to_fs(root)
     if any(character in path for character in "*?["):
@@ -76,8 +76,8 @@ def listing_files(listing: str) -> list[str]:
 
 
 def jobs(audits: Sequence[Audit]) -> list[Row]:
-    """Columns that a file lacks are null; one with ``audit_id`` is shared by the audits. Raises
-    ``Refused`` if there is none.
+    """Rows of job files; missing columns are null. A file with ``audit_id`` may serve several
+    audits. Raises Refused if one is missing.
     """
     return job_rows(
         pa.concat_tables([JOBS.empty_table(), *map(_jobs, audits)]), spellings_of(audits)
@@ -112,8 +112,8 @@ def unlisted_doubts(audits: Sequence[Audit]) -> list[Row]:
 
 
 def _doubt_of(directory: UnlistedDirectory) -> str:
-    known = {SECOND_NAME: TWO_NAMES, LINK: "link", BAD_NAME: "bad_name"}
-    return known.get(directory.reason, "unlisted")
+    doubts = {SECOND_NAME: TWO_NAMES, LINK: "link", BAD_NAME: "bad_name"}
+    return doubts.get(directory.reason, "unlisted")
 
 
 def statement_rows(audits: Sequence[Audit]) -> list[Row]:
@@ -135,13 +135,13 @@ def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:
 
 
 def state_rows(previous: Sequence[Manifest], audits: Sequence[Audit]) -> dict[str, list[Row]]:
-    """``carried.STATES``, with the current names of places."""
+    """Rows of ``previous_audit.STATES``, with the current spelling of paths."""
     state = {}
-    for name, (schema, places) in STATES.items():
-        rows = plain_rows(Here().read(state_files(previous, (name,)), schema))
+    for name, (schema, path_columns) in STATES.items():
+        rows = plain_rows(LocalEngine().read(state_files(previous, (name,)), schema))
         for spellings in spellings_of(audits).values():
             rows = [
-                row | {place: canonical(row[place], spellings) for place in places if row[place]}
+                row | {path: canonical(row[path], spellings) for path in path_columns if row[path]}
                 for row in rows
             ]
         state[name] = rows

@@ -1,6 +1,5 @@
-"""The steps of an audit on Spark. A step gets all rows of a partition; its worker writes the result
-as Parquet below the run directory, where the next step reads it. The driver holds nothing that
-grows with files.
+"""Runs an audit's steps on Spark. A step gets all rows of a partition; its worker writes the result
+as Parquet. The driver holds no data that grow with the audited files.
 """
 
 import json
@@ -21,13 +20,13 @@ from pyspark.sql import functions as F
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.reader import LakeReader
 from spark_jobs.audit_workers import (
-    MADE,
+    WRITTEN_FILE,
     PartsOf,
     files_of_tasks,
     read,
     rows_of_parts,
+    run_step,
     without_number,
-    worked,
     write,
 )
 from spark_jobs.lake import SMALL_ROWS, pin
@@ -38,21 +37,21 @@ from spark_jobs.run_files import RunFiles
 from spark_jobs.schemas import spark_schema
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
 from spark_jobs.shipping import ship_code
-from spark_jobs.storage.audit import Step, Together
+from spark_jobs.storage.audit import GroupKeys, Step
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX
 from spark_jobs.transforms.folding import union
 from spark_jobs.worker_rows import Make, WorkerRows
 
 ROWS_A_TASK = 500_000
-"""All in the memory of one Python worker."""
+"""One Python worker holds all rows of its task in memory."""
 METADATA_A_TASK = 50
-"""Each costs a round trip to storage."""
+"""Each ``_metadata`` costs a round trip to storage."""
 LEAST_TASKS, MOST_TASKS = 2, 4000
 MOST_BROADCAST = 50_000
-"""Checkpoints, not files: some ten megabytes of names spare their references a shuffle."""
+"""Checkpoints, some ten megabytes of names. Broadcasting them spares their references a shuffle."""
 OPTIONS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-    # Tables that grow with files are never broadcast; small ones are, where marked.
+    # Spark broadcasts no table by itself: those that grow with files are too large.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
@@ -60,21 +59,21 @@ OPTIONS = {
     "spark.sql.shuffle.partitions": "4",
 }
 ORDERED = "not_live"
-"""Output that is ordered by root and path."""
+"""The part whose output is ordered by root and path."""
 PATH = ("path",)
-PLACES = {
+OUTPUT_FOLDERS = {
     ORDERED: "tables/storage_file",
     "storage_reference": "tables/storage_reference",
     "storage_live": "tables/storage_live",
     "storage_absent": "state/storage_absent",
     "storage_pending": "state/storage_pending",
 }
-"""Of outputs that are not only for the next step, in the run directory."""
+"""Folders in the run directory of outputs that are kept after the audit."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """``rows``: an upper bound of their number."""
+    """``rows`` is an upper bound of the number of rows."""
 
     frame: DataFrame
     schema: pa.Schema
@@ -84,7 +83,7 @@ class Frame:
 @dataclass(frozen=True)
 class Files:
     written: tuple[tuple[str, str, int], ...]
-    """(task, address, rows); what is ordered, in order."""
+    """(task, address, rows) of each file; files of the ordered part are in order."""
     schema: pa.Schema
 
     @property
@@ -97,67 +96,67 @@ class Files:
 
 
 @dataclass
-class OnSpark:
-    """``uri``, of the run directory, is absolute, or has a scheme that workers have credentials
-    for.
-    """
+class SparkEngine:
+    """The run directory's ``uri`` is absolute, or of a scheme for which workers have credentials."""
 
     session: SparkSession
     uri: str
-    _work: str = field(default_factory=lambda: f"work-{uuid.uuid4().hex}", init=False)
+    _work_folder: str = field(default_factory=lambda: f"work-{uuid.uuid4().hex}", init=False)
     _steps: int = field(default=0, init=False)
-    _before: dict[str, str | None] = field(default_factory=dict, init=False)
+    _previous_options: dict[str, str | None] = field(default_factory=dict, init=False)
 
     def __enter__(self) -> Self:
-        self._before = {
+        self._previous_options = {
             name: self.session.conf.get(name, None) for name in (*OPTIONS, *SMALL_INPUT_OPTIONS)
         }
         configure(self.session, OPTIONS)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        filesystem, path = fsspec.core.url_to_fs(f"{self.uri}/{self._work}")
+        filesystem, path = fsspec.core.url_to_fs(f"{self.uri}/{self._work_folder}")
         if filesystem.exists(path):
             filesystem.rm(path, recursive=True)
         if kind is None:
-            before = {name: value for name, value in self._before.items() if value is not None}
-            configure(self.session, before)
+            for name, value in self._previous_options.items():
+                if value is not None:
+                    configure(self.session, {name: value})
 
     def run(
         self,
         step: Step,
         parts: Mapping[str, Frame | Files],
         schemas: Mapping[str, pa.Schema],
-        together: Together | None = None,
-        known: Mapping[str, pa.Table] | None = None,
+        group_keys: GroupKeys | None = None,
+        shared: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Files]:
         folder = self._next_folder()
         frame, parts_of = (
-            self._by_task(parts) if together is None else self._by_key(parts, together)
+            self._by_task(parts) if group_keys is None else self._by_key(parts, group_keys)
         )
         work = partial(
-            worked,
+            run_step,
             parts_of=parts_of,
             step=step,
-            known={
-                name: write(rows, f"{folder}/known/{name}.parquet")
-                for name, rows in (known or {}).items()
+            side_files={
+                name: write(rows, f"{folder}/shared/{name}.parquet")
+                for name, rows in (shared or {}).items()
             },
-            folders={
-                name: f"{self.uri}/{PLACES[name]}" if name in PLACES else f"{folder}/{name}"
-                for name in schemas
-            },
+            folders={name: self._output_folder(name, folder) for name in schemas},
             schemas=dict(schemas),
             ordered=ORDERED,
         )
-        made = sorted(frame.mapInArrow(work, spark_schema(MADE)).collect())
+        written = sorted(frame.mapInArrow(work, spark_schema(WRITTEN_FILE)).collect())
         return {
             name: Files(
-                tuple(tuple(row[2:]) for row in made if row[0] == name),
+                tuple((row.task, row.file, row.rows) for row in written if row.part == name),
                 without_number(schema) if name == ORDERED else schema,
             )
             for name, schema in schemas.items()
         }
+
+    def _output_folder(self, name: str, work_folder: str) -> str:
+        kept = OUTPUT_FOLDERS.get(name)
+        return f"{self.uri}/{kept}" if kept else f"{work_folder}/{name}"
 
     def _by_task(self, parts: Mapping[str, Frame | Files]) -> tuple[DataFrame, PartsOf]:
         tasks: dict[str, dict[str, list[str]]] = {}
@@ -171,31 +170,29 @@ class OnSpark:
         )
 
     def _by_key(
-        self,
-        parts: Mapping[str, Frame | Files],
-        together: Together,
+        self, parts: Mapping[str, Frame | Files], group_keys: GroupKeys
     ) -> tuple[DataFrame, PartsOf]:
         rows = sum(part.rows for part in parts.values())
         configure(self.session, SMALL_INPUT_OPTIONS if rows <= SMALL_ROWS else OPTIONS)
-        frames = []
+        part_frames = []
         for number, (name, part) in enumerate(parts.items()):
-            key = together[name] if isinstance(together, Mapping) else together
+            key = group_keys[name] if isinstance(group_keys, Mapping) else group_keys
             tagged = {"_part": F.lit(number), "_key": F.xxhash64(*key)}
             if "listed_path" in part.schema.names:
-                # Mostly the same long text: steps read null as that text.
-                own = F.col("listed_path") != F.col("path")
-                tagged["listed_path"] = F.when(own, F.col("listed_path"))
-            frames.append(self._frame(part).withColumns(tagged))
-        both = union(frames)
+                # Both paths are mostly the same long text: steps read null as ``path``.
+                differs = F.col("listed_path") != F.col("path")
+                tagged["listed_path"] = F.when(differs, F.col("listed_path"))
+            part_frames.append(self._frame(part).withColumns(tagged))
+        frame = union(part_frames)
         schemas = {name: part.schema for name, part in parts.items()}
         tasks = _tasks(rows, ROWS_A_TASK)
-        if together != PATH:
-            both = both.repartition(tasks, "_key")
+        if group_keys != PATH:
+            frame = frame.repartition(tasks, "_key")
         elif rows <= SMALL_ROWS:
-            both = both.repartition(1)
+            frame = frame.repartition(1)
         else:
-            both = both.repartitionByRange(tasks, *PATH)
-        return both.drop("_key"), partial(rows_of_parts, schemas=schemas)
+            frame = frame.repartitionByRange(tasks, *PATH)
+        return frame.drop("_key"), partial(rows_of_parts, schemas=schemas)
 
     def _frame(self, rows: Frame | Files) -> DataFrame:
         if isinstance(rows, Frame):
@@ -209,9 +206,9 @@ class OnSpark:
 
     def _next_folder(self) -> str:
         self._steps += 1
-        return f"{self.uri}/{self._work}/{self._steps}"
+        return f"{self.uri}/{self._work_folder}/{self._steps}"
 
-    def collected(self, rows: Frame | Files) -> pa.Table:
+    def collect(self, rows: Frame | Files) -> pa.Table:
         if isinstance(rows, Frame):
             return rows.frame.toArrow().cast(rows.schema)
         return pa.concat_tables(
@@ -221,22 +218,21 @@ class OnSpark:
     def read(
         self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
     ) -> Frame:
-        given = spark_schema(schema)
-        frame = self.session.createDataFrame([], given)
+        file_schema = spark_schema(schema)
+        frame = self.session.createDataFrame([], file_schema)
         if files:
             paths = [without_globs(hadoop_path(file)) for file in files]
-            frame = self.session.read.options(**VERIFIED).schema(given).parquet(*paths)
+            frame = self.session.read.options(**VERIFIED).schema(file_schema).parquet(*paths)
         if root is not None:
             frame = frame.where(F.col("root") == root)
         frame = frame.select("*", *(F.lit(value).alias(name) for name, value in constants.items()))
-        added = pa.schema([*schema, *(pa.field(name, pa.string()) for name in constants)])
-        return Frame(frame, added, frame.count() if files else 0)
+        full_schema = pa.schema([*schema, *(pa.field(name, pa.string()) for name in constants)])
+        return Frame(frame, full_schema, frame.count() if files else 0)
 
-    def all(self, rows: Sequence[Frame | Files], schema: pa.Schema) -> Frame:
+    def concat(self, rows: Sequence[Frame | Files], schema: pa.Schema) -> Frame:
         empty = self.session.createDataFrame([], spark_schema(schema))
-        frames = [self._frame(row) for row in rows]
-        whole = union([empty, *frames])
-        return Frame(whole.select(*schema.names), schema, sum(row.rows for row in rows))
+        frame = union([empty, *map(self._frame, rows)])
+        return Frame(frame.select(*schema.names), schema, sum(part.rows for part in rows))
 
     def count(self, rows: Frame | Files) -> int:
         return rows.rows
@@ -268,14 +264,14 @@ class OnSpark:
             chosen.count(),
         )
 
-    def counted(self, rows: Frame, key: Sequence[str], largest: str) -> pa.Table:
+    def count_by(self, rows: Frame, key: Sequence[str], largest: str) -> pa.Table:
         return (
             rows.frame.groupBy(*key)
             .agg(F.count("*").alias("rows"), F.max(largest).alias(largest))
             .toArrow()
         )
 
-    def joined(self, rows: Frame, other: pa.Table, key: Sequence[str]) -> Frame:
+    def join(self, rows: Frame, other: pa.Table, key: Sequence[str]) -> Frame:
         how = "broadcast" if other.num_rows <= MOST_BROADCAST else "shuffle_hash"
         return Frame(
             rows.frame.join(self.session.createDataFrame(other).hint(how), list(key)),
@@ -283,30 +279,30 @@ class OnSpark:
             rows.rows,
         )
 
-    def made(
-        self, make: Make, given: pa.Table, schema: pa.Schema
+    def derive(
+        self, make: Make, source_rows: pa.Table, schema: pa.Schema
     ) -> tuple[Files, ds.Dataset | None]:
-        """The files that a slow function makes of rows, and a dataset of them; None without rows."""
-        if not given.num_rows:
+        """The files that a slow function makes of rows, and their dataset, None without rows."""
+        if not source_rows.num_rows:
             return Files((), schema), None
         folder = self._next_folder()
-        spread = self.session.createDataFrame(given).repartition(
-            _tasks(given.num_rows, METADATA_A_TASK), F.xxhash64("path")
+        spread = self.session.createDataFrame(source_rows).repartition(
+            _tasks(source_rows.num_rows, METADATA_A_TASK), F.xxhash64("path")
         )
-        output = WorkerRows(spread, make, schema).written(folder)
+        output = WorkerRows(spread, make, schema).write(folder)
         if not output.files:
             return Files((), schema), None
-        # The partitions of these rows are arbitrary: the next step groups them. Only their sum is
-        # known.
-        counts = (output.rows, *([0] * (len(output.files) - 1)))
-        written = [(name, f"{folder}/{name}") for name in output.files]
+        # The rows of each file are not known, so the first file stands for all of them. The next
+        # step groups the rows anew.
+        written = tuple(
+            (name, f"{folder}/{name}", 0 if number else output.rows)
+            for number, name in enumerate(output.files)
+        )
         filesystem, path = fsspec.core.url_to_fs(folder)
         dataset = ds.dataset(
             [f"{path}/{name}" for name in output.files], filesystem=filesystem, format="parquet"
         )
-        return Files(
-            tuple((*file, rows) for file, rows in zip(written, counts, strict=True)), schema
-        ), dataset
+        return Files(written, schema), dataset
 
     def write_table(self, run_dir: RunFiles, name: str, rows: Files) -> int:
         run_dir.outputs[name] = Output(rows.rows, self._names(rows))
@@ -316,8 +312,8 @@ class OnSpark:
         return self.write_table(run_dir, name, rows)
 
     def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[Files]) -> int:
-        run_dir.state[name] = tuple(file for row in rows for file in self._names(row))
-        return sum(row.rows for row in rows)
+        run_dir.state[name] = tuple(file for part in rows for file in self._names(part))
+        return sum(part.rows for part in rows)
 
     def _names(self, rows: Files) -> tuple[str, ...]:
         return tuple(file.removeprefix(f"{self.uri}/") for file in rows.addresses)
@@ -328,8 +324,8 @@ def _tasks(rows: int, rows_a_task: int) -> int:
 
 
 @contextmanager
-def on_spark(app_name: str, attempt: str, uri: str) -> Iterator[OnSpark]:
+def spark_engine(app_name: str, attempt: str, uri: str) -> Iterator[SparkEngine]:
     with session_of_attempt(app_name, attempt) as session:
         ship_code(session)
-        with OnSpark(session, uri) as engine:
+        with SparkEngine(session, uri) as engine:
             yield engine

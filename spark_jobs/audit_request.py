@@ -1,5 +1,5 @@
-"""The request of an audit: a JSON file names the roots and their listings, a Parquet file holds the
-jobs. Audits of one request share one Spark run, so none may name a root of another.
+"""The request of an audit: JSON with the roots and their listings, and a Parquet file with the
+jobs. Audits of one request run together, so they may not share a root.
 """
 
 import json
@@ -56,26 +56,26 @@ JOB_SCHEMA = schema(
     in_flight_since=_INSTANT,
     checkpoints_ended=pa.list_(_ENDED),
 )
-"""Of the jobs file; columns that a file lacks are null.
+"""The columns of the jobs file; columns that a file lacks are null.
 
-``last_completed_path``: where its newest checkpoint was written, which tells the directory that the
-job writes. ``keeps_last``: whether Flink leaves the last checkpoint of a job that ended as this one
-did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is
-not unreachable. ``recorded``: only a recording tells of it. ``started_at``, ``ended_at``: of its
-present run. ``redeployed_at``: when Flink last began to deploy all of its tasks, so that none of
-its attempts is older. ``completed_unread``: it may have completed later ones, of which nobody read.
-``restore_unread``: nobody has read whether it was restored. ``reads_restored``: as long as it runs
-its database may read the files of what it was restored from, whatever its checkpoints refer to.
-``in_flight_since``: when the oldest pending checkpoint was triggered. ``checkpoints_ended``: those
-known to have never completed (``completed`` false) or to have been discarded; ``triggered_at``,
-``ended_at`` and ``reason`` (Flink's CheckpointFailureReason) tell which of them left a file in
+``terminal``: the job was seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is reachable.
+``recorded``: it is known only from a recording. ``started_at``, ``ended_at``: of its present run.
+``redeployed_at``: when Flink last began to deploy all tasks; no running attempt is older.
+``last_completed_path``: the path of its newest checkpoint, which shows where the job writes.
+``keeps_last``: whether Flink keeps the last checkpoint of a job with this end; null counts as true.
+``completed_unread``: it may have completed later checkpoints that Weir did not see.
+``restore_unread``: Weir does not know whether it was restored. ``reads_restored``: while it runs,
+its database may read files of the snapshot it was restored from, even if no checkpoint refers to
+them. ``in_flight_since``: trigger of its oldest pending checkpoint. ``checkpoints_ended``:
+checkpoints that never completed (``completed`` false) or were discarded. Their ``triggered_at``,
+``ended_at`` and ``reason`` (Flink's CheckpointFailureReason) show which of them left a file in
 ``shared/``.
 """
 
 
 @dataclass(frozen=True)
 class UnlistedDirectory:
-    """``other``: the target of a link, or the other name of a directory."""
+    """``other``: a link's target, or the directory's other name."""
 
     subject: str
     reason: str = ""
@@ -85,9 +85,9 @@ class UnlistedDirectory:
 
 @dataclass(frozen=True)
 class Statement:
-    """What an operator stated (``storage_words.STATEMENTS``). ``subject``: canonical directory or
-    file; empty for a job that is known by ``cluster`` and ``job_id`` alone. ``bytes``, ``modified``
-    and ``head_sha256`` recognise a file.
+    """A statement of an operator (``storage_words.STATEMENTS``). ``subject``: canonical directory
+    or file; empty for a job known only by ``cluster`` and ``job_id``. ``bytes``, ``modified`` and
+    ``head_sha256`` identify a file.
     """
 
     kind: str
@@ -102,9 +102,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class AuditedRoot:
-    """``uri`` is canonical. ``listing`` is a directory or glob of Parquet. ``clusters`` may write
-    below it (empty: any). ``unreachable``: those of them that cannot be seen at present;
-    ``unreachable_elsewhere``: other such clusters, whose jobs may have been restored from here.
+    """``uri`` is canonical. ``listing``: directory or glob of Parquet files. ``clusters`` may write
+    below the root; if empty, any may. ``unreachable``: those of them that Weir cannot reach now.
+    ``unreachable_elsewhere``: other unreachable clusters, whose jobs may have been restored from
+    here.
     """
 
     uri: str
@@ -131,8 +132,8 @@ class Audit:
 
 
 def read(uri: str, now: datetime) -> tuple[Audit, ...]:
-    """Audits of a request file; relative paths in it are relative to its folder. Raises
-    ``Refused``.
+    """The audits of a request file. Paths in the file are relative to its folder. Raises Refused if
+    the file is missing or not valid.
     """
     try:
         with fsspec.open(uri, "rb") as file:
@@ -168,7 +169,7 @@ def audit_of(raw: Mapping[str, Any], folder: str = "") -> Audit:
         str(raw["audit_id"]),
         as_of.astimezone(UTC),
         roots,
-        _beside(folder, raw["jobs"]),
+        _resolve(folder, raw["jobs"]),
         guard,
         spellings,
         tuple(_statement(statement, spellings) for statement in raw.get("statements") or ()),
@@ -188,7 +189,7 @@ def _statement(raw: Mapping[str, Any], spellings: Spellings) -> Statement:
 def _root(raw: Mapping[str, Any], folder: str, spellings: Spellings) -> AuditedRoot:
     return AuditedRoot(
         uri=canonical(raw["uri"], spellings),
-        listing=_beside(folder, raw["listing"]),
+        listing=_resolve(folder, raw["listing"]),
         read_at=raw.get("read_at") or None,
         clusters=tuple(raw.get("clusters") or ()),
         unreachable=tuple(raw.get("unreachable") or ()),
@@ -201,12 +202,13 @@ def _root(raw: Mapping[str, Any], folder: str, spellings: Spellings) -> AuditedR
     )
 
 
-def _beside(folder: str, path: str) -> str:
-    return path if "://" in path or path.startswith("/") or not folder else f"{folder}/{path}"
+def _resolve(folder: str, path: str) -> str:
+    is_absolute = "://" in path or path.startswith("/")
+    return path if is_absolute or not folder else f"{folder}/{path}"
 
 
 def _refuse_overlap(audits: tuple[Audit, ...]) -> None:
-    # With a slash at the end of each, nested roots directly follow the outer one.
+    # The slash at the end sorts a nested root directly after its outer root.
     roots = sorted(f"{root.uri.rstrip('/')}/" for audit in audits for root in audit.roots)
     for outer, inner in pairwise(roots):
         if inner.startswith(outer):

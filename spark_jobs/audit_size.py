@@ -1,4 +1,4 @@
-"""Whether an audit is small enough for one process, by the Parquet footers of its inputs."""
+"""Decides by the Parquet footers whether an audit is small enough for one process."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -20,44 +20,42 @@ MOST_LISTED, MOST_JOBS = 10_000, 5_000
 MOST_CARRIED = 50_000
 MOST_REFERENCES = 100_000
 MOST_METADATA_BYTES = 8 << 20
-"""Of all ``_metadata``; a reference takes some sixty."""
+"""Bytes of all ``_metadata``; a reference takes some sixty."""
 MOST_JOBS_BYTES = 8 << 20
 
 
 def fits_one_process(
     audits: Sequence[Audit], previous: Sequence[Manifest], lake: LakeReader, run_dir: str
 ) -> bool:
-    """Only if all inputs are on this machine. Raises ``Refused`` for an incomplete listing."""
+    """Whether all inputs are local and small. Raises Refused for an incomplete listing."""
     roots = [root for audit in audits for root in audit.roots]
     jobs = [absolute_root(audit.jobs) for audit in audits]
-    before = [absolute_root(manifest.run_dir) for manifest in previous]
-    places = [lake.root, run_dir, *jobs, *(absolute_root(root.listing) for root in roots), *before]
-    if any("://" in place for place in places):
+    previous_dirs = [absolute_root(manifest.run_dir) for manifest in previous]
+    listings = [absolute_root(root.listing) for root in roots]
+    if any("://" in path for path in (lake.root, run_dir, *jobs, *listings, *previous_dirs)):
         return False
     listed = [
         file.removeprefix("file://") for root in roots for file in listing_files(root.listing)
     ]
     carried = [
-        f"{at}/{file}"
-        for at, manifest in zip(before, previous, strict=True)
+        f"{directory}/{file}"
+        for directory, manifest in zip(previous_dirs, previous, strict=True)
         for files in manifest.state.values()
         for file in files
     ]
     if not all(Path(file).exists() for file in jobs):
-        return False  # the reader refuses it
+        return False  # the reader refuses a missing file
     since = datetime.now(UTC) - KEPT_FOR
+    stored_references = sum(
+        file.rows for table in with_same_rows(TABLE) for file in lake.files(table, from_time=since)
+    )
     return (
         _rows(listed) <= MOST_LISTED
         and _rows(jobs) <= MOST_JOBS
         and sum(map(_uncompressed_bytes, jobs)) <= MOST_JOBS_BYTES
         and _rows(carried) <= MOST_CARRIED
         and sum(map(_metadata_bytes, listed)) <= MOST_METADATA_BYTES
-        and sum(
-            file.rows
-            for table in with_same_rows(TABLE)
-            for file in lake.files(table, from_time=since)
-        )
-        <= MOST_REFERENCES
+        and stored_references <= MOST_REFERENCES
     )
 
 
@@ -72,5 +70,5 @@ def _uncompressed_bytes(file: str) -> int:
 
 def _metadata_bytes(listing: str) -> int:
     files = pq.read_table(listing, columns=["path", "bytes"])
-    named = files.filter(pc.ends_with(files["path"], f"/{METADATA_NAME}"))
-    return pc.sum(named["bytes"]).as_py() or 0
+    metadata = files.filter(pc.ends_with(files["path"], f"/{METADATA_NAME}"))
+    return pc.sum(metadata["bytes"]).as_py() or 0

@@ -1,9 +1,9 @@
-"""The tables of a storage audit for the web application. ``AUDIT_TABLES`` are loaded into the
-database; ``FILE_TABLES`` have a row for each file or reference and stay Parquet in the run
-directory. Texts are codes of :mod:`spark_jobs.storage_words`. In keys, an unknown ``cluster`` or
-``job_id`` is empty. A new column: its line here, what fills it (``spark_jobs/storage/``), and the
-field of the same name in ``webapp/storage/models.py``; what the next audit needs of a file is in
-``carried.KNOWN_OF_FILE``.
+"""The tables of a storage audit. ``AUDIT_TABLES`` are loaded into the web's database;
+``FILE_TABLES`` have a row for each file or reference and stay Parquet. Texts are codes of
+``spark_jobs.storage_words``. In keys, an unknown ``cluster`` or ``job_id`` is empty. A new column:
+its line here, what fills it (``spark_jobs/storage/``), and the field of the same name in
+``webapp/storage/models.py``; what the next audit needs of a file is in
+``previous_audit.KNOWN_OF_FILE``.
 """
 
 from spark_jobs.serving import Column, ServingTable, columns, keyed_table
@@ -225,10 +225,7 @@ STORAGE_FILE = keyed_table(
     *_FILE,
 )
 STORAGE_LIVE = keyed_table(
-    "storage_live",
-    "one live file, in no order",
-    "audit_id root path",
-    *_FILE,
+    "storage_live", "one live file, in no order", "audit_id root path", *_FILE
 )
 STORAGE_REFERENCE = keyed_table(
     "storage_reference",

@@ -1,4 +1,4 @@
-"""Steps of an audit in Spark's Python workers: batches of a partition in, files out."""
+"""Steps of an audit in Spark's Python workers: batches in, files out."""
 
 import json
 import uuid
@@ -15,39 +15,40 @@ from spark_jobs.storage.audit import Step
 
 ROW_GROUP_ROWS = 100_000
 UNREPEATED = ("path", "listed_path")
-MADE = schema(part="text", place="text", task="text", file="text", rows="int")
-"""``place``: the position of a file in an ordered part."""
+WRITTEN_FILE = schema(part="text", place="text", task="text", file="text", rows="int")
+"""``place`` sorts the files of the ordered part; it is empty for other parts."""
 
 _ROOT_DIGITS = 9
 
 PartsOf = Callable[[Iterable[pa.RecordBatch]], Iterator[dict[str, pa.Table]]]
+"""Batches of a partition → rows by part, once for each call of the step."""
 
 
-def worked(
+def run_step(
     batches: Iterable[pa.RecordBatch],
     parts_of: PartsOf,
     step: Step,
-    known: Mapping[str, str],
+    side_files: Mapping[str, str],
     folders: Mapping[str, str],
     schemas: Mapping[str, pa.Schema],
     ordered: str,
 ) -> Iterator[pa.RecordBatch]:
-    """``MADE``; the part ``ordered`` has a file for each root. A failed task that was run again
-    leaves unused files.
+    """Writes the results; returns a ``WRITTEN_FILE`` for each file. The part ``ordered`` has a file
+    for each root. A failed task that runs again leaves unused files.
     """
-    tables: dict[str, pa.Table] | None = None
+    shared: dict[str, pa.Table] | None = None
     for parts in parts_of(batches):
-        tables = tables or {name: read(file, None) for name, file in known.items()}
+        shared = shared or {name: read(file, None) for name, file in side_files.items()}
         task = uuid.uuid4().hex
-        for name, made in step(parts, tables).items():
-            cast = made.cast(schemas[name])
+        for name, result in step(parts, shared).items():
+            cast = result.cast(schemas[name])
             pieces = _in_order(cast) if name == ordered else [("", cast)]
             for number, (place, rows) in enumerate(pieces):
                 if rows.num_rows:
                     file = write(rows, f"{folders[name]}/part-{task}-{number}.parquet")
                     yield pa.RecordBatch.from_arrays(
                         [pa.array([value]) for value in (name, place, task, file, rows.num_rows)],
-                        schema=MADE,
+                        schema=WRITTEN_FILE,
                     )
 
 
@@ -65,11 +66,11 @@ def without_number(schema: pa.Schema) -> pa.Schema:
 def rows_of_parts(
     batches: Iterable[pa.RecordBatch], schemas: Mapping[str, pa.Schema]
 ) -> Iterator[dict[str, pa.Table]]:
-    held = [batch for batch in batches if batch.num_rows]
-    if not held:
+    nonempty = [batch for batch in batches if batch.num_rows]
+    if not nonempty:
         return
-    rows = pa.Table.from_batches(held)
-    held.clear()
+    rows = pa.Table.from_batches(nonempty)
+    nonempty.clear()
     part = rows.column("_part")
     yield {
         name: rows.filter(pc.equal(part, number)).select(schema.names).combine_chunks()
@@ -80,10 +81,10 @@ def rows_of_parts(
 def files_of_tasks(
     batches: Iterable[pa.RecordBatch], tasks: str, schemas: Mapping[str, pa.Schema]
 ) -> Iterator[dict[str, pa.Table]]:
-    of_tasks = json.loads(tasks)
+    files_by_task = json.loads(tasks)
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            files = of_tasks[number]
+            files = files_by_task[number]
             yield {
                 name: pa.concat_tables(
                     [schema.empty_table(), *(read(file, schema) for file in files.get(name, ()))]

@@ -1,4 +1,4 @@
-"""Inputs of a cycle's rules: thresholds set by people and recovery points found by audits."""
+"""The request of a cycle: thresholds by people, and recovery points by audits."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +11,7 @@ from ingest.errors import Refused
 from spark_jobs.diagnosis.plain import recovery_point_from_plain
 
 Scoped = Mapping[str, Any]
+"""A threshold or recovery point with the cluster and job that it is for."""
 
 EXAMPLE = {
     "thresholds": '{"key": "…", "value": 1, "cluster": "", "job_id": ""}',
@@ -20,8 +21,8 @@ EXAMPLE = {
 
 @dataclass(frozen=True)
 class CycleRequest:
-    """``thresholds`` override ``key`` by ``value``. ``recovery_points``: newest retained
-    checkpoints that an audit found incomplete, as ``RecoveryPoint``.
+    """``thresholds``: new values. ``recovery_points``: newest retained checkpoints found
+    incomplete.
     """
 
     thresholds: Sequence[Scoped] = ()
@@ -29,7 +30,7 @@ class CycleRequest:
 
 
 def read(uri: str) -> CycleRequest:
-    """Raises ``Refused``."""
+    """Raises Refused if the file is missing or not valid."""
     try:
         with fsspec.open(uri, "rb") as file:
             raw = json.loads(file.read())

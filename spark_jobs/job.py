@@ -1,4 +1,4 @@
-"""One job by its name and arguments. Each job is a module of ``spark_jobs.jobs`` with a docstring
+"""Runs one job by its name and arguments. A job is a module of ``spark_jobs.jobs`` with a docstring
 (its help), ``add_arguments(parser)`` and ``run(args)``.
 """
 
@@ -17,8 +17,8 @@ JOBS = ("audit", "cycle", "log_events", "replicate", "rollups")
 
 
 def run_job(words: Sequence[str]) -> int:
-    """0 if all was done. Raises ``IngestError`` and ``BadManifest`` if the job was refused,
-    ``PreviousLost`` if the state of the previous run is lost.
+    """The exit code of the job: 0 if all was done. Raises IngestError or BadManifest if the job was
+    refused, PreviousLost if the previous state is lost.
     """
     job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
     parser = argparse.ArgumentParser(

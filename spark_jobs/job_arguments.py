@@ -1,5 +1,3 @@
-"""Arguments that several jobs have in common."""
-
 import argparse
 import os
 from collections.abc import Sequence
@@ -47,10 +45,8 @@ def add_attempt(parser: argparse.ArgumentParser) -> None:
 
 
 def interrupt_attempts(tags: Sequence[str]) -> None:
-    """End operations that earlier attempts left on a Spark Connect server. Spark is imported only
-    then: that takes longer than a small job.
-    """
     if tags:
+        # Importing Spark takes longer than a small job.
         from spark_jobs.session import interrupt_attempt
 
         for tag in tags:

@@ -1,8 +1,6 @@
-"""Checkpoint facts of runs, kept in the lake, for roll-ups of late facts. Each run is appended
-once, in the order of the chain. Delta transactions record the progress: ``cycle``: the commits at
-which the last run ended, as their sum, ``UNFINISHED`` while parts are missing; ``run``, ``part``:
-that run and its number of parts so far; ``first``: the first run of the chain. A run that reads the
-lake from its beginning replaces all rows.
+"""Keeps the checkpoint facts of all cycle runs in the lake, for roll-ups. Each run is appended
+once, in order; one that reads the lake from its beginning starts a new chain and replaces all rows.
+Delta transactions record the ``Progress``.
 """
 
 import hashlib
@@ -29,19 +27,26 @@ FACT, EVENT = "checkpoint_fact", "log_event"
 UNFINISHED = -1
 ROWS_A_BATCH = 50_000
 ROWS_A_PART = 500_000
-"""Some hundred bytes each in memory."""
+"""A row takes some hundred bytes in memory."""
 
 FAR_DAYS = 400
-"""A trigger this far from its observation is false; each day would be a separate file."""
+"""A trigger this far from its observation is wrong. Such triggers share one file a year, since each
+day is a file.
+"""
 
 _KEY = ("cluster", "job_id", "checkpoint_id", "trigger_time")
 _LINE = ("process", "record_hash", "ordinal")
-_OF_FACT = tuple(
+_FACT_COLUMNS = tuple(
     column.name for column in CHECKPOINT_FACTS.columns if column.name not in ("line", "retracted")
 )
 
 
-class Taken(NamedTuple):
+class Progress(NamedTuple):
+    """Versions of Delta transactions. ``cycle``: ``ends_at`` of the last run, or ``UNFINISHED``.
+    ``run``: its number. ``part``: how many parts are stored. ``first``: number of the chain's first
+    run.
+    """
+
     cycle: int
     run: int
     part: int
@@ -49,8 +54,6 @@ class Taken(NamedTuple):
 
 
 class Run(Protocol):
-    """A run of the cycle, from its manifest or the database."""
-
     @property
     def attempt(self) -> str: ...
     @property
@@ -60,8 +63,8 @@ class Run(Protocol):
 
 
 def keep(lake: LakeReader, run: Manifest) -> int:
-    """Append a complete run; returns the number of rows, 0 if it is already there. Raises
-    :class:`PreviousLost` if the table lacks the runs before it, or its files are damaged.
+    """Append a run's facts; returns the number of new rows, 0 if already kept. Raises PreviousLost
+    if the table lacks an earlier run, or files are damaged.
     """
     if is_kept(taken(lake), run):
         return 0
@@ -76,25 +79,29 @@ def keep(lake: LakeReader, run: Manifest) -> int:
         ) from error
 
 
-def taken(lake: LakeReader) -> Taken:
-    return Taken(*lake.transactions(TABLE, Taken._fields))
+def taken(lake: LakeReader) -> Progress:
+    return Progress(*lake.transactions(TABLE, Progress._fields))
 
 
 def ends_at(commits: dict[str, int]) -> int:
+    """The commits of all tables as one number that grows from run to run."""
     return sum(commits.values())
 
 
-def is_kept(there: Taken, run: Run) -> bool:
-    if there.run == _number(run):
-        return there.cycle != UNFINISHED
-    is_there = (
-        there.first == _number(run) if _is_from_start(run) else there.cycle == ends_at(run.to_seq)
+def is_kept(stored: Progress, run: Run) -> bool:
+    if stored.run == _number(run):
+        return stored.cycle != UNFINISHED
+    if ends_at(run.from_seq) == ends_at(run.to_seq):
+        return True  # it read nothing
+    if _is_from_start(run):
+        return stored.first == _number(run)
+    return stored.cycle == ends_at(run.to_seq)
+
+
+def is_next(stored: Progress, run: Run) -> bool:
+    return (
+        stored.run == _number(run) or _is_from_start(run) or stored.cycle == ends_at(run.from_seq)
     )
-    return is_there or ends_at(run.from_seq) == ends_at(run.to_seq)
-
-
-def is_next(there: Taken, run: Run) -> bool:
-    return there.run == _number(run) or _is_from_start(run) or there.cycle == ends_at(run.from_seq)
 
 
 def _is_from_start(run: Run) -> bool:
@@ -111,29 +118,34 @@ def _commit(
 ) -> int:
     for attempt in commit_attempts():
         with attempt, staged_commit(lake, TABLE) as (delta, version):
-            there = Taken(*(delta.transaction_version(name) or 0 for name in Taken._fields))
-            if is_kept(there, run) or (there.run == _number(run) and part <= there.part):
+            versions = (delta.transaction_version(name) or 0 for name in Progress._fields)
+            stored = Progress(*versions)
+            stored_parts = stored.part if stored.run == _number(run) else 0
+            if is_kept(stored, run) or part <= stored_parts:
                 return 0
-            if not is_next(there, run) or part != (
-                there.part + 1 if there.run == _number(run) else 1
-            ):
+            if not is_next(stored, run) or part != stored_parts + 1:
                 raise PreviousLost(f"Lake table {TABLE} lacks facts from before run {run.attempt}.")
-            begins = _is_from_start(run)
+            is_first = _is_from_start(run)
             cycle = ends_at(run.to_seq) if is_last else UNFINISHED
-            now = Taken(cycle, _number(run), part, _number(run) if begins else there.first)
-            return _write(delta, rows, version, now, replaces=begins and part == 1)
+            first = _number(run) if is_first else stored.first
+            progress = Progress(cycle, _number(run), part, first)
+            return _write(delta, rows, version, progress, replaces=is_first and part == 1)
     raise AssertionError("unreachable: Retrying either returns or raises")
 
 
 def _write(
-    delta: DeltaTable, rows: Sequence[pa.RecordBatch], version: int, now: Taken, replaces: bool
+    delta: DeltaTable,
+    rows: Sequence[pa.RecordBatch],
+    version: int,
+    progress: Progress,
+    replaces: bool,
 ) -> int:
     schema = CHECKPOINT_FACTS.schema
     stamped = [
-        batch.set_column(schema.get_field_index("commit_seq"), "commit_seq", _all(version, batch))
+        batch.set_column(schema.get_field_index("commit_seq"), "commit_seq", _fill(version, batch))
         for batch in rows
     ]
-    transactions = [Transaction(name, value) for name, value in now._asdict().items()]
+    transactions = [Transaction(name, value) for name, value in progress._asdict().items()]
     write_deltalake(
         delta,
         pa.Table.from_batches(stamped, schema).sort_by(
@@ -157,12 +169,13 @@ def _parts(run: Manifest) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
 
 
 def _rows(run: Manifest) -> Iterator[pa.RecordBatch]:
-    gone = (
-        _row(run, batch, retracted=True) for batch in retracted_of(run, FACT, _KEY, ROWS_A_BATCH)
+    retracted = (
+        _kept_rows(run, batch, retracted=True)
+        for batch in retracted_of(run, FACT, _KEY, ROWS_A_BATCH)
     )
     facts = (
-        _row(run, batch)
-        for batch in rows_of(run, FACT, (*_OF_FACT, "cluster", "as_of"), ROWS_A_BATCH)
+        _kept_rows(run, batch)
+        for batch in rows_of(run, FACT, (*_FACT_COLUMNS, "cluster", "as_of"), ROWS_A_BATCH)
     )
     lines = rows_of(
         run,
@@ -170,54 +183,56 @@ def _rows(run: Manifest) -> Iterator[pa.RecordBatch]:
         ("cluster", "job_id", "checkpoint_id", "ts", *_LINE, "kind", "as_of"),
         ROWS_A_BATCH,
     )
-    refused = (_row(run, _refusals(batch)) for batch in lines)
-    return (batch for batch in chain(gone, facts, refused) if batch.num_rows)
+    refusals = (_kept_rows(run, _refusals(batch)) for batch in lines)
+    return (batch for batch in chain(retracted, facts, refusals) if batch.num_rows)
 
 
 def _refusals(lines: pa.RecordBatch) -> pa.RecordBatch:
+    """Refused triggers without a checkpoint id, of which no fact has."""
     is_refusal = pc.and_(
         pc.equal(lines["kind"], REFUSAL_KIND),
         pc.and_(pc.is_null(lines["checkpoint_id"]), pc.is_valid(lines["job_id"])),
     )
-    reported = lines.filter(is_refusal)
+    lines = lines.filter(is_refusal)
     return pa.RecordBatch.from_pydict(
         {
-            **{name: reported[name] for name in ("cluster", "job_id", "checkpoint_id", "as_of")},
-            "trigger_time": reported["ts"],
+            **{name: lines[name] for name in ("cluster", "job_id", "checkpoint_id", "as_of")},
+            "trigger_time": lines["ts"],
             "line": pc.binary_join_element_wise(
-                *(reported[name].cast(pa.string()) for name in _LINE), "/"
+                *(lines[name].cast(pa.string()) for name in _LINE), "/"
             ),
-            "outcome": _all(REFUSED, reported),
-            "final": _all(True, reported),
+            "outcome": _fill(REFUSED, lines),
+            "final": _fill(True, lines),
         }
     )
 
 
-def _row(run: Manifest, reported: pa.RecordBatch, retracted: bool = False) -> pa.RecordBatch:
-    columns = {name: reported[name] for name in reported.schema.names}
+def _kept_rows(run: Manifest, rows: pa.RecordBatch, retracted: bool = False) -> pa.RecordBatch:
+    columns = {name: rows[name] for name in rows.schema.names}
     columns |= {
         "observed_at": columns.get("as_of"),
-        "source": _all(run.attempt, reported),
-        "retracted": _all(retracted, reported),
+        "source": _fill(run.attempt, rows),
+        "retracted": _fill(retracted, rows),
     }
     columns["date"] = _day(columns["trigger_time"], columns["observed_at"])
     # Spark and hand-written runs differ in the precision of instants; the lake has milliseconds.
-    made = [
+    arrays = [
         columns[field.name].cast(field.type, safe=False)
         if columns.get(field.name) is not None
-        else pa.nulls(reported.num_rows, field.type)
+        else pa.nulls(rows.num_rows, field.type)
         for field in CHECKPOINT_FACTS.schema
     ]
-    return pa.RecordBatch.from_arrays(made, schema=CHECKPOINT_FACTS.schema)
+    return pa.RecordBatch.from_arrays(arrays, schema=CHECKPOINT_FACTS.schema)
 
 
-def _day(trigger: pa.Array, observed: pa.Array | None) -> pa.Array:
-    day = trigger.cast(pa.date32(), safe=False)
+def _day(triggered: pa.Array, observed: pa.Array | None) -> pa.Array:
+    day = triggered.cast(pa.date32(), safe=False)
     if observed is None:
         return day
-    apart = pc.abs(pc.days_between(pc.coalesce(observed.cast(pa.date32(), safe=False), day), day))
-    return pc.if_else(pc.greater(apart, FAR_DAYS), pc.floor_temporal(day, unit="year"), day)
+    observed_day = pc.coalesce(observed.cast(pa.date32(), safe=False), day)
+    is_far = pc.greater(pc.abs(pc.days_between(observed_day, day)), FAR_DAYS)
+    return pc.if_else(is_far, pc.floor_temporal(day, unit="year"), day)
 
 
-def _all(value: str | int | bool, batch: pa.RecordBatch) -> pa.Array:
+def _fill(value: str | int | bool, batch: pa.RecordBatch) -> pa.Array:
     return pa.repeat(pa.scalar(value), batch.num_rows)

@@ -1,5 +1,5 @@
-"""Frames of lake tables: the files of a pinned version, handed to Spark by name, without a Delta
-jar. Files are chosen by the bounds that each commit recorded; rows are filtered again.
+"""Spark frames of lake tables. Spark gets the Parquet files of a pinned version by name, so needs
+no Delta jar. Files are chosen by recorded bounds of time and commit; then rows are filtered.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,15 +22,15 @@ SMALL_BYTES = 32 * 1024 * 1024
 
 @dataclass(frozen=True)
 class PinnedLake:
-    """The lake at one version per table, so that all frames of a run agree. A raw table includes
-    the rows that Spark read itself. ``after``: version by table. ``files_of``: later versions whose
-    files are read, since files of older ones may be gone.
+    """The lake at one version per table, so that all frames agree. Frames of a raw table include
+    rows that Spark read from archives. ``after``: last known commit by table. ``file_versions``:
+    versions whose files are read: older ones may be deleted.
     """
 
     session: SparkSession
     lake: LakeReader
     versions: dict[str, int] = field(default_factory=dict)
-    files_of: dict[str, int] = field(default_factory=dict)
+    file_versions: dict[str, int] = field(default_factory=dict)
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> DataFrame:
         seq = F.col("commit_seq")
@@ -44,7 +44,7 @@ class PinnedLake:
         return self._all(table, frames)
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
-        """Not if the new commits only compact."""
+        """Commits that only compact files have no new rows."""
         new_files = [
             (source, file)
             for source in with_same_rows(table)
@@ -55,7 +55,7 @@ class PinnedLake:
             for source, file in new_files
         ):
             return True
-        # Files with rows of later commits may have none of these.
+        # The other files may only have rows of later commits.
         return bool(new_files) and not self.new_rows(table, after).isEmpty()
 
     def times_of_new(
@@ -86,13 +86,11 @@ class PinnedLake:
         return self._all(table, frames)
 
     def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
-        version, known = self.versions.get(table, 0), after.get(table, 0)
-        pinned = self.files_of.get(table, version)
-        return (
-            self.lake.files(table, version=pinned, after_seq=known, up_to_seq=version)
-            if version > known
-            else []
-        )
+        version, after_seq = self.versions.get(table, 0), after.get(table, 0)
+        if version <= after_seq:
+            return []
+        file_version = self.file_versions.get(table, version)
+        return self.lake.files(table, version=file_version, after_seq=after_seq, up_to_seq=version)
 
     def _files_in(self, table: str, spans: Sequence[Span]) -> list[DataFile]:
         version = self.versions.get(table, 0)
@@ -101,7 +99,7 @@ class PinnedLake:
         first, last = min(span[0] for span in spans), max(span[1] for span in spans)
         files = self.lake.files(
             table,
-            version=self.files_of.get(table, version),
+            version=self.file_versions.get(table, version),
             up_to_seq=version,
             from_time=first,
             to_time=last,
@@ -120,8 +118,8 @@ class PinnedLake:
 
     def _frame(self, table: str, files: Iterable[DataFile]) -> DataFrame:
         base = hadoop_path(f"{absolute_root(self.lake.root)}/{table}")
-        # The Delta library percent-encodes the root in what it returns; below it only ``date=``
-        # folders lie.
+        # The Delta library percent-encodes the root in URIs. Below the root are only ``date=``
+        # folders.
         paths = [f"{base}/date={file.uri.rsplit('/date=', 1)[1]}" for file in files]
         reader = self.session.read.schema(lake_schema(table)).option("basePath", base)
         return reader.parquet(*(without_globs(path) for path in paths))
@@ -137,16 +135,12 @@ def are_small(files: Sequence[DataFile]) -> bool:
 def pin(
     session: SparkSession, lake: LakeReader, versions: dict[str, int] | None = None
 ) -> PinnedLake:
-    now = {table: lake.version(table) for table in CYCLE_TABLES}
-    return PinnedLake(
-        session,
-        lake,
-        {
-            table: min((versions or now).get(table, version), version)
-            for table, version in now.items()
-        },
-        now,
-    )
+    newest = {table: lake.version(table) for table in CYCLE_TABLES}
+    pinned = {
+        table: min((versions or newest).get(table, version), version)
+        for table, version in newest.items()
+    }
+    return PinnedLake(session, lake, pinned, newest)
 
 
 def _overlaps(file: DataFile, spans: Sequence[Span]) -> bool:

@@ -1,6 +1,6 @@
-"""Log files of any size → the lake's ``derived/log_records``, read by Spark's Python workers.
-*Stage*: one pass over the raw text writes the records to keep. *Commit*: they get the version of
-their commit, and are added to the Delta table under its lock.
+"""Log files of any size → the lake table ``derived/log_records``. Spark's Python workers read the
+raw text once and stage the records to keep; these get the version of their commit and are added to
+the Delta table under its lock.
 """
 
 import json
@@ -36,23 +36,23 @@ TABLE = READ_BY_SPARK["log_records"].name
 
 ARCHIVE_OPTIONS = {
     # Many small parts end together; with the usual 128 MiB, cores wait for the last one.
-    "spark.sql.files.maxPartitionBytes": "32m",
+    "spark.sql.files.maxPartitionBytes": "32m"
 }
 
 UNREPEATED = ("message", "record_hash")
-"""No two records have the same text."""
-WRITTEN = {
+"""Columns whose values differ in each record, so that a Parquet dictionary is useless."""
+WRITE_OPTIONS = {
     "compression": "zstd",
     **{f"parquet.enable.dictionary#{name}": "false" for name in UNREPEATED},
 }
 COMMIT_ATTEMPTS = 5
 UNPACKED_RATIO = 12
-"""Of logs; only the size of a batch depends on it."""
+"""Size of a log to that of its archive; only the size of batches depends on this estimate."""
 
 
 @dataclass(frozen=True)
 class LogArchives:
-    """For one lake and cluster. Paths must be reachable by Spark's executors."""
+    """Loads one cluster's archives. Spark's executors must reach all paths."""
 
     session: SparkSession
     lake: LakeReader
@@ -68,30 +68,30 @@ class LogArchives:
             return self._load(files, scratch)
 
     def _load(self, files: Sequence[LogFile], scratch: str) -> int:
-        staged = f"{scratch}/staged"
-        read = log_records.by_block(self.session, files, self.layout, self.time_zone, self.keep)
-        written = [
-            without_globs(hadoop_path(f"{staged}/{name}"))
-            for name in read.written(staged, UNREPEATED).files
+        folder = f"{scratch}/staged"
+        parsed = log_records.by_block(self.session, files, self.layout, self.time_zone, self.keep)
+        staged_files = [
+            without_globs(hadoop_path(f"{folder}/{name}"))
+            for name in parsed.write(folder, UNREPEATED).files
         ]
-        if not written:
+        if not staged_files:
             return 0
-        rows = self.session.read.schema(spark_schema(read.schema)).parquet(*written)
-        by_file = (
+        rows = self.session.read.schema(spark_schema(parsed.schema)).parquet(*staged_files)
+        file_rows = (
             rows.where("record_hash is null")
             .groupBy("file")
             .agg(F.sum("headers").alias("headers"), F.max("failure").alias("failure"))
-        )
-        read_files = by_file.collect()
-        self.skips.extend(
-            Skip(redact(file.file), "unreadable_file", file.failure)
-            for file in read_files
-            if file.failure
+            .collect()
         )
         self.skips.extend(
-            no_header(file.file) for file in read_files if not file.headers and not file.failure
+            Skip(redact(row.file), "unreadable_file", row.failure)
+            for row in file_rows
+            if row.failure
         )
-        failed = [file.file for file in read_files if file.failure]
+        self.skips.extend(
+            no_header(row.file) for row in file_rows if not row.headers and not row.failure
+        )
+        failed = [row.file for row in file_rows if row.failure]
         records = rows.where("record_hash is not null").where(~F.col("file").isin(failed))
         repeated = (
             records.groupBy("file", "record_hash")
@@ -99,8 +99,9 @@ class LogArchives:
             .where("count > 1")
             .select("file")
             .distinct()
+            .collect()
         )
-        return self._commit(_rows(records, [row.file for row in repeated.collect()]), scratch)
+        return self._commit(_with_ordinals(records, [row.file for row in repeated]), scratch)
 
     def _commit(self, rows: DataFrame, scratch: str) -> int:
         attempts = Retrying(
@@ -121,9 +122,8 @@ class LogArchives:
                     }
                 )
                 names = lake_schema(TABLE).names
-                stamped.select(*names).write.partitionBy("date").options(**WRITTEN).parquet(
-                    hadoop_path(out)
-                )
+                writer = stamped.select(*names).write.partitionBy("date").options(**WRITE_OPTIONS)
+                writer.parquet(hadoop_path(out))
                 return self._add(delta, out)
         raise AssertionError("unreachable: Retrying either returns or raises")
 
@@ -150,14 +150,14 @@ class LogArchives:
         return total
 
     def _bounds(self, out: str) -> list[Any]:
-        written = (
+        rows = (
             self.session.read.option("basePath", hadoop_path(out))
             .schema(lake_schema(TABLE))
             .parquet(hadoop_path(out))
         )
         bounded = ("ts", "observed_at", "commit_seq", "cluster", "process")
         return (
-            written.groupBy(
+            rows.groupBy(
                 F.col("_metadata.file_path").alias("path"),
                 F.col("_metadata.file_size").alias("bytes"),
                 "date",
@@ -177,24 +177,25 @@ class LogArchives:
 _EDGES = (("min", F.min), ("max", F.max))
 
 
-def _rows(records: DataFrame, repeated: Sequence[str]) -> DataFrame:
+def _with_ordinals(records: DataFrame, repeated: Sequence[str]) -> DataFrame:
     if not repeated:
         return records
-    once = records.where(~F.col("file").isin(repeated))
-    return once.unionByName(log_records.numbered(records.where(F.col("file").isin(repeated))))
+    is_repeated = F.col("file").isin(repeated)
+    numbered = log_records.numbered(records.where(is_repeated))
+    return records.where(~is_repeated).unionByName(numbered)
 
 
 def batches(files: Sequence[LogFile], batch_bytes: int) -> Iterator[list[LogFile]]:
-    """Files in groups of about ``batch_bytes`` unpacked, at least one in each."""
+    """Files in groups of about ``batch_bytes`` unpacked, at least one."""
     batch: list[LogFile] = []
-    held = 0
+    total = 0
     for file in files:
         size = file.size * (UNPACKED_RATIO if is_packed(file.path) else 1)
-        if batch and held + size > batch_bytes:
+        if batch and total + size > batch_bytes:
             yield batch
-            batch, held = [], 0
+            batch, total = [], 0
         batch.append(file)
-        held += size
+        total += size
     if batch:
         yield batch
 
@@ -215,7 +216,7 @@ def _add_action(path: str, file: Any) -> AddAction:
 
 
 def _stamp(instant: datetime) -> str:
-    # Spark hands out instants in the machine's own time zone, without saying so.
+    # Spark returns instants without a time zone, in that of the machine.
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 

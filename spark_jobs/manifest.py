@@ -1,5 +1,5 @@
 """The manifest of a run: its outputs, the commits that it read, and the state for the next run. It
-is written last: a run without one is void.
+is written last: without it a run is not valid.
 """
 
 import json
@@ -19,13 +19,11 @@ NAME = "manifest.json"
 
 
 class BadManifest(Exception):
-    """The message says why it cannot be used."""
+    """A manifest that cannot be used, or a run that differs from it."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """Parquet files of one table, relative to the run directory."""
-
     rows: int
     files: tuple[str, ...] = ()
 
@@ -60,7 +58,7 @@ class Manifest:
 
 
 def write(manifest: Manifest, run_dir: str) -> str:
-    """Returns its address. Readers see all of it or none."""
+    """Readers see all of it or nothing; returns its address."""
     target = f"{run_dir.rstrip('/')}/{NAME}"
     filesystem, path = fsspec.core.url_to_fs(target)
     filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
@@ -76,7 +74,7 @@ def write(manifest: Manifest, run_dir: str) -> str:
 
 
 def read(uri: str) -> Manifest:
-    """By its own address; raises BadManifest if it is missing, torn or of another format."""
+    """Raises BadManifest if it is missing, torn or of another format."""
     filesystem, path = fsspec.core.url_to_fs(uri)
     try:
         raw = json.loads(filesystem.cat_file(path))
@@ -93,10 +91,8 @@ def read(uri: str) -> Manifest:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error of reading means a missing, torn or damaged file, rather than an unreachable
-    one.
-    """
-    # What Arrow cannot decode it may also report as a bare OSError.
+    """Whether an error means a missing, torn or damaged file, not an unreachable one."""
+    # Arrow reports some undecodable files as a plain OSError without errno.
     return isinstance(
         error, pa.ArrowException | FileNotFoundError | NotADirectoryError | IsADirectoryError
     ) or (type(error) is OSError and error.errno is None)

@@ -1,5 +1,5 @@
-"""The result of a cycle: one row for each job, with the rows of every serving table nested in it.
-Within a row instants are epoch milliseconds, and cluster and job stand once.
+"""The result of a cycle: one row for each job, with its rows of every serving table nested in it,
+without cluster and job, and with instants in epoch ms.
 """
 
 from collections.abc import Sequence
@@ -12,48 +12,43 @@ from spark_jobs.serving import CHECKPOINT_FACT, SERVING_TABLES, ServingTable
 
 CLUSTER = ("cluster",)
 JOB = ("cluster", "job_id")
-_OTHERS = ("checkpoint_rollup", "checkpoint_upload", "taskmanager_life")
-NESTED = tuple(table for name, table in SERVING_TABLES.items() if name not in _OTHERS)
+_NOT_NESTED = ("checkpoint_rollup", "checkpoint_upload", "taskmanager_life")
+NESTED = tuple(table for name, table in SERVING_TABLES.items() if name not in _NOT_NESTED)
 RETRACTED = ServingTable(
     "retracted", "the key of a fact that turned out to be another", CHECKPOINT_FACT.key,
     tuple(column for column in CHECKPOINT_FACT.columns if column.name in CHECKPOINT_FACT.key),
 )  # fmt: skip
 
 ROWS = "rows"
-"""Column: how many rows of each table are nested in a job's."""
+"""Column with the number of nested rows of each table."""
 
 _INSTANT = pa.timestamp("ms", "UTC")
 
 
 def struct(table: ServingTable) -> pa.StructType:
-    own = (field for field in arrow_schema(table) if field.name not in JOB)
     return pa.struct(
         [
             (field.name, pa.int64() if pa.types.is_timestamp(field.type) else field.type)
-            for field in own
+            for field in arrow_schema(table)
+            if field.name not in JOB
         ]
     )
 
 
-def nested(table: ServingTable, columns: Sequence[str]) -> list[str]:
-    """Parquet's names of these columns of nested rows, so that others, such as long traces, are not
-    read.
-    """
+def parquet_columns(table: ServingTable, columns: Sequence[str]) -> list[str]:
     return [f"{table.name}.list.element.{name}" for name in columns if name not in JOB]
 
 
-def cut(
+def unnest(
     jobs: pa.RecordBatch, table: ServingTable, columns: Sequence[str] | None = None
 ) -> pa.RecordBatch:
-    wanted = table.column_names if columns is None else columns
+    names = list(table.column_names if columns is None else columns)
     lists = jobs[table.name]
-    of_job, rows = pc.list_parent_indices(lists), lists.flatten()
-    fields_by_name = {
-        name: rows.field(place) for place, name in enumerate(field.name for field in rows.type)
-    }
+    job_index, rows = pc.list_parent_indices(lists), lists.flatten()
+    arrays = {field.name: rows.field(index) for index, field in enumerate(rows.type)}
     for column in table.columns:
-        if column.name in JOB and column.name in wanted:
-            fields_by_name[column.name] = jobs[column.name].take(of_job)
-        elif column.kind == "instant" and column.name in fields_by_name:
-            fields_by_name[column.name] = fields_by_name[column.name].cast(_INSTANT)
-    return pa.RecordBatch.from_arrays([fields_by_name[name] for name in wanted], names=list(wanted))
+        if column.name in JOB and column.name in names:
+            arrays[column.name] = jobs[column.name].take(job_index)
+        elif column.kind == "instant" and column.name in arrays:
+            arrays[column.name] = arrays[column.name].cast(_INSTANT)
+    return pa.RecordBatch.from_arrays([arrays[name] for name in names], names=names)

@@ -1,4 +1,4 @@
-"""Weir's own packages as a file to send, and the digest of their version."""
+"""Weir's packages as a zip file for Spark's workers, and its digest."""
 
 import hashlib
 import zipfile
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = (ROOT / "spark_jobs", ROOT / "ingest")
 
 ON_WORKERS = "spark.weir.code"
-"""Setting of a server whose Python workers have these packages: their digest."""
+"""Spark setting: the digest of the packages that the server's Python workers have."""
 
 
 @cache
@@ -19,7 +19,7 @@ def digest() -> str:
 
 
 def archive(folder: Path) -> Path:
-    """A zip, named by a digest of its content: a session accepts a name once."""
+    """A zip named by the digest, since a session accepts a name only once."""
     target = folder / f"weir-{digest()}.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
         for path in _files():

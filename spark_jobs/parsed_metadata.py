@@ -1,6 +1,6 @@
-"""``_metadata`` as rows: from the lake if parsed before, else parsed now and stored there."""
+"""Rows of _metadata files: from the lake, or else parsed and stored in the lake."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -19,15 +19,16 @@ from ingest.metadata.reader import READER_VERSION
 from ingest.metadata.snapshots import READ, snapshots
 from ingest.records import Observed
 from spark_jobs.storage import parsing, reading
-from spark_jobs.storage.plain import Key, Row, by
+from spark_jobs.storage.plain import Key, Row, Rows, by
 from spark_jobs.storage.snapshots import FAILED, PARSED
 
 TABLE = REFERENCES.name
 KEPT_FOR = timedelta(days=30)
-"""Parsing a file again costs less than reading a year of rows."""
+"""Older rows in the lake are not used: parsing a file again costs less than reading a year of rows.
+"""
 SOURCE = "metadata"
 ROUNDS = 3
-"""How often checkpoints that were replaced meanwhile are looked for again."""
+"""How often it looks for the successors of checkpoints that vanished while it read."""
 
 _KEY = ("metadata_path", "metadata_bytes", "metadata_modified")
 _HIT = pa.schema(
@@ -41,25 +42,24 @@ _HIT = pa.schema(
 
 @dataclass(frozen=True)
 class ParsedMetadata:
-    """``engine``: ``Here`` or ``OnSpark``. ``fresh`` parses everything, whatever the lake has."""
+    """``engine``: ``LocalEngine`` or ``SparkEngine``. ``fresh``: ignore rows in the lake."""
 
     engine: Any
     lake: LakeReader
     fresh: bool = False
 
-    def read(self, wanted: pa.Table) -> Any:
-        """``PARSED`` rows of ``wanted`` files, and of successors of those that vanished meanwhile."""
-        parts, looked_for = [], wanted
+    def read(self, files: pa.Table) -> Any:
+        parts, unread = [], files
         for _ in range(ROUNDS + 1):
-            rows, parsed = self._read(looked_for)
+            rows, parsed = self._read(unread)
             parts += rows
-            looked_for = find_replacements(self.engine, _failures(parsed), wanted)
-            if not looked_for.num_rows:
+            unread = find_replacements(self.engine, _failures(parsed), files)
+            if not unread.num_rows:
                 break
-            wanted = pa.concat_tables([wanted, looked_for])
-        return self.engine.all(parts, PARSED)
+            files = pa.concat_tables([files, unread])
+        return self.engine.concat(parts, PARSED)
 
-    def _read(self, wanted: pa.Table) -> tuple[list[Any], ds.Dataset | None]:
+    def _read(self, files: pa.Table) -> tuple[list[Any], ds.Dataset | None]:
         if self.fresh:
             hits, tables = _HIT.empty_table(), []
         else:
@@ -69,25 +69,24 @@ class ParsedMetadata:
                 "handles",
                 "commit_seq",
             ]
-            kept = self.engine.lake_rows(
+            stored = self.engine.lake_rows(
                 self.lake, TABLE, since, {"reader_version": READER_VERSION}, columns
             )
-            counted = self.engine.counted(kept, [*_KEY, "commit_seq"], "handles").to_pylist()
-            hits = pa.Table.from_pylist(list(_hits(wanted.to_pylist(), counted)), _HIT)
-            tables = (
-                [self.engine.joined(kept, hits, [*_KEY, "commit_seq"])] if hits.num_rows else []
-            )
-        known = {(row["audit_id"], row["metadata_path"]) for row in hits.to_pylist()}
-        missing = [(row["audit_id"], row["path"]) not in known for row in wanted.to_pylist()]
-        parsed, dataset = self.engine.made(
-            parsing.parsed, wanted.filter(pa.array(missing, pa.bool_())), parsing.PARSED
+            key = [*_KEY, "commit_seq"]
+            commits = self.engine.count_by(stored, key, "handles").to_pylist()
+            hits = pa.Table.from_pylist(list(_hits(files.to_pylist(), commits)), _HIT)
+            tables = [self.engine.join(stored, hits, key)] if hits.num_rows else []
+        in_lake = {(row["audit_id"], row["metadata_path"]) for row in hits.to_pylist()}
+        is_missing = [(row["audit_id"], row["path"]) not in in_lake for row in files.to_pylist()]
+        parsed, dataset = self.engine.derive(
+            parsing.parsed, files.filter(pa.array(is_missing, pa.bool_())), parsing.PARSED
         )
         if dataset is not None:
             self._keep(dataset)
         return [*tables, parsed], dataset
 
     def _keep(self, rows: ds.Dataset) -> None:
-        """As a stream: the rows of one audit may exceed memory."""
+        """Store as a stream: the rows may exceed memory."""
         if not rows.count_rows(filter=ds.field("failure").is_null()):
             return
         self._keep_snapshots(rows)
@@ -103,28 +102,28 @@ class ParsedMetadata:
                 )
 
     def _keep_snapshots(self, rows: ds.Dataset) -> None:
-        read = rows.scanner(
+        batches = rows.scanner(
             columns=["audit_id", *READ], filter=ds.field("failure").is_null()
         ).to_batches()
         # Two audits of one run may have read the same file.
-        paths = dict.fromkeys(snapshots(read, ("audit_id",)))
-        append(self.lake, [Observed("", datetime.now(UTC), SOURCE, tuple(paths))])
+        records = dict.fromkeys(snapshots(batches, ("audit_id",)))
+        append(self.lake, [Observed("", datetime.now(UTC), SOURCE, tuple(records))])
 
 
-def _hits(wanted: Iterable[Row], counted: Iterable[Row]) -> Iterator[Row]:
-    """Rows of the lake for wanted files. Two audits may have parsed a file: the last complete
-    commit counts.
+def _hits(files: Rows, commits: Rows) -> Iterator[Row]:
+    """``_HIT`` for each file in the lake, by the last complete commit. ``commits``: number of rows,
+    and ``handles``, by file and commit.
     """
-    whole = by(
-        (row for row in counted if row["handles"] is not None and row["rows"] > row["handles"]),
+    complete = by(
+        (row for row in commits if row["handles"] is not None and row["rows"] > row["handles"]),
         *_KEY,
     )
-    last: dict[Key, Row] = {
-        key: max(rows, key=lambda row: int(row["commit_seq"])) for key, rows in whole.items()
+    newest_commits: dict[Key, Row] = {
+        key: max(rows, key=lambda row: int(row["commit_seq"])) for key, rows in complete.items()
     }
-    for row in wanted:
+    for row in files:
         key = row["path"], row["bytes"], row["modified"]
-        if (newest := last.get(key)) is not None:
+        if (newest := newest_commits.get(key)) is not None:
             yield dict(zip(_KEY, key, strict=True)) | {
                 "audit_id": row["audit_id"],
                 "root": row["root"],
@@ -139,13 +138,13 @@ def _failures(parsed: ds.Dataset | None) -> pa.Table:
     return parsed.to_table(columns=FAILED.names, filter=pc.is_valid(ds.field("failure")))
 
 
-def find_replacements(engine: Any, failed: pa.Table, wanted: pa.Table) -> pa.Table:
-    """Successors of vanished files; each job's directory is listed once."""
-    gone = reading.left_behind(failed.to_pylist(), wanted)
-    if not gone.num_rows:
-        return gone
-    successors, _ = engine.made(parsing.successors, gone, parsing.WANTED)
-    return reading.new_ones(engine.collected(successors), wanted)
+def find_replacements(engine: Any, failed: pa.Table, files: pa.Table) -> pa.Table:
+    """Successors of vanished files. Each job's directory is listed once."""
+    vanished = reading.first_vanished(failed.to_pylist(), files)
+    if not vanished.num_rows:
+        return vanished
+    successors, _ = engine.derive(parsing.successors, vanished, parsing.WANTED)
+    return reading.without_known(engine.collect(successors), files)
 
 
 def _stamp(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:

@@ -1,5 +1,3 @@
-"""Spellings of paths and URIs for the processes that read them."""
-
 import re
 from pathlib import Path
 from urllib.parse import unquote
@@ -9,18 +7,16 @@ _S3 = re.compile(r"^s3n?://")
 
 
 def absolute_root(root: str) -> str:
-    """A Connect server would resolve a relative path against its own folder."""
-    if "://" in root and not root.startswith("file://"):
+    """A URI, or an absolute path, since a Connect server has its own folder; no final slash."""
+    if root.startswith("file://"):
+        root = unquote(root.removeprefix("file://"))
+    elif "://" in root:
         return root.rstrip("/")
-    return str(
-        Path(
-            unquote(root.removeprefix("file://")) if root.startswith("file://") else root
-        ).absolute()
-    )
+    return str(Path(root).absolute())
 
 
 def hadoop_path(uri: str) -> str:
-    """As Hadoop spells it: s3a for object storage, local paths absolute and not percent-encoded."""
+    """In Hadoop's spelling: s3a for object storage; local paths absolute and unencoded."""
     uri = _S3.sub("s3a://", uri)
     if uri.startswith("file://"):
         uri = unquote(uri.removeprefix("file://"))
@@ -30,5 +26,5 @@ def hadoop_path(uri: str) -> str:
 
 
 def without_globs(path: str) -> str:
-    """Characters that Spark would take for a pattern, escaped."""
+    """The path with the characters escaped that Spark takes for a pattern."""
     return _GLOB.sub(r"\\\1", path)

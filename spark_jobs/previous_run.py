@@ -1,5 +1,5 @@
-"""Checks the previous run, whose state the next one needs: before Spark reads it, and after Spark
-failed on it. If it is lost, the job is started without it.
+"""Checks the state that the previous run left: before the next run reads it, and after a failure.
+Without it, the caller starts the job anew.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,8 +19,8 @@ class PreviousLost(Exception):
 
 
 def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
-    """The manifest at ``uri``; all files of its state are complete. ``ended_at``: the commits at
-    which it must end. Raises :class:`PreviousLost`; errors of an unreachable storage pass through.
+    """The manifest at ``uri`` of a run whose state is complete, which must have ended at the
+    commits ``ended_at``. Raises PreviousLost, or the storage's error.
     """
     try:
         manifest = manifests.read(uri)
@@ -37,9 +37,7 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
 
 
 def check(run: Manifest, *, every_byte: bool = False) -> None:
-    """Raises :class:`PreviousLost` if a file of its state is missing or torn; with ``every_byte``,
-    also if a page is damaged.
-    """
+    """Raises PreviousLost if a state file is missing or torn, or (``every_byte``) damaged."""
     filesystem, root = fsspec.core.url_to_fs(run.run_dir)
     for file in (file for files in run.state.values() for file in files):
         try:
@@ -57,8 +55,8 @@ def check(run: Manifest, *, every_byte: bool = False) -> None:
 
 
 @contextmanager
-def blamed_where_damaged(run: Manifest | None) -> Iterator[None]:
-    """If the body fails and this run's state is damaged, raise :class:`PreviousLost` instead."""
+def lost_if_damaged(run: Manifest | None) -> Iterator[None]:
+    """Raises PreviousLost if the block fails and the state is damaged."""
     try:
         yield
     except Exception as error:

@@ -1,5 +1,3 @@
-"""Progress lines of a job: on standard output, or to a caller in the same process."""
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +18,7 @@ def say(line: str) -> None:
 
 
 def say_rows(name: str, rows: int, since: float) -> None:
-    """``since``: of :func:`time.monotonic`."""
+    """``since``: the start of the step by ``time.monotonic``."""
     say(f"{name}: {rows} rows, {time.monotonic() - since:.1f} s")
 
 

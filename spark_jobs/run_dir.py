@@ -1,4 +1,4 @@
-"""The directory of one attempt of a Spark job."""
+"""The directory of one attempt of a Spark job, and the previous run's state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from spark_jobs.run_files import RunFiles
 from spark_jobs.worker_rows import WorkerRows
 
 VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
-"""Readers verify checksums only on request; a flipped byte may still unpack."""
+"""Spark verifies page checksums only on request, and a page with a flipped byte may still decode."""
 
 
 @dataclass(frozen=True)
 class RunDir(RunFiles):
     def write_table(self, name: str, frame: DataFrame, unrepeated: Sequence[str] = ()) -> int:
-        """Returns its number of rows. Values of ``unrepeated`` columns are unique."""
+        """Returns the number of rows. ``unrepeated`` values are mostly unique."""
         self.outputs[name] = self._write(frame, f"tables/{name}", unrepeated)
         return self.outputs[name].rows
 
     def write_by_workers(self, rows: WorkerRows, folder: str) -> Output:
-        written = rows.written(f"{self.uri}/{folder}")
-        return Output(written.rows, tuple(f"{folder}/{name}" for name in written.files))
+        output = rows.write(f"{self.uri}/{folder}")
+        return Output(output.rows, tuple(f"{folder}/{name}" for name in output.files))
 
-    def written(self, session: SparkSession, output: Output, schema: T.StructType) -> DataFrame:
+    def read_frame(self, session: SparkSession, output: Output, schema: T.StructType) -> DataFrame:
         files = [without_globs(f"{hadoop_path(self.uri)}/{file}") for file in output.files]
         return (
             session.read.schema(schema).parquet(*files)
@@ -42,7 +42,7 @@ class RunDir(RunFiles):
         return output.rows
 
     def _write(self, frame: DataFrame, folder: str, unrepeated: Sequence[str] = ()) -> Output:
-        # Parquet would build a dictionary for them in vain.
+        # A dictionary of unique values is useless.
         options = {f"parquet.enable.dictionary#{column}": "false" for column in unrepeated}
         frame.write.mode("overwrite").options(**options).parquet(
             f"{hadoop_path(self.uri)}/{folder}"
@@ -53,31 +53,29 @@ class RunDir(RunFiles):
             name = str(path).rsplit("/", 1)[-1]
             if name.endswith(".parquet"):
                 with filesystem.open(path, "rb") as file:
-                    held = ParquetStream(file).metadata.num_rows
-                # A snapshot and a stage need an empty file for its schema; a table does not.
-                if held or not folder.startswith("tables/"):
+                    file_rows = ParquetStream(file).metadata.num_rows
+                # Readers of state and stages take the schema of an empty file.
+                if file_rows or not folder.startswith("tables/"):
                     files.append(f"{folder}/{name}")
-                rows += held
+                rows += file_rows
         return Output(rows, tuple(files))
 
 
 @dataclass(frozen=True)
-class Carried:
-    """State of the last complete run, or of none."""
-
+class PreviousState:
     session: SparkSession
     previous: Manifest | None
 
-    def frame(self, name: str, otherwise: DataFrame) -> DataFrame:
-        """The snapshot ``name``; without one, an empty frame like ``otherwise``, whose columns are
-        read of a snapshot of another version of Weir.
+    def frame(self, name: str, empty: DataFrame) -> DataFrame:
+        """The state ``name``, else ``empty``, in the columns of ``empty``; null if another version
+        of Weir wrote none.
         """
         files = self.previous.state.get(name, ()) if self.previous else ()
         if not files or self.previous is None:
-            return otherwise.limit(0)
+            return empty.limit(0)
         base = hadoop_path(absolute_root(self.previous.run_dir))
         return (
             self.session.read.options(**VERIFIED)
-            .schema(otherwise.schema)
+            .schema(empty.schema)
             .parquet(*(without_globs(f"{base}/{file}") for file in files))
         )

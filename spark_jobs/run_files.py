@@ -13,53 +13,51 @@ from spark_jobs.nested_tables import RETRACTED, ROWS
 from spark_jobs.serving import CHECKPOINT_FACT
 
 JOB_STATE = "jobs_with_losses"
-"""Each job's state; a run without it is of an earlier version of Weir."""
+"""State of each job; only runs of earlier versions of Weir lack it."""
 EXECUTIONS = "executions"
-"""Where each attempt of a subtask ran."""
+"""State: where each attempt of a subtask ran."""
 LIVES = "taskmanager_lives"
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """``uri`` is absolute."""
-
     uri: str
     outputs: dict[str, Output] = field(default_factory=dict)
     state: dict[str, tuple[str, ...]] = field(default_factory=dict)
     retracted: dict[str, Output] = field(default_factory=dict)
     _parts: Counter[str] = field(default_factory=Counter)
 
-    def take_table(self, name: str, written: Output) -> int:
-        known = self.outputs.get(name, Output(0))
-        self.outputs[name] = Output(known.rows + written.rows, (*known.files, *written.files))
-        return written.rows
+    def take_table(self, name: str, output: Output) -> int:
+        earlier = self.outputs.get(name, Output(0))
+        self.outputs[name] = Output(earlier.rows + output.rows, (*earlier.files, *output.files))
+        return output.rows
 
     def write_table_rows(self, name: str, rows: pa.Table) -> int:
         return self.take_table(name, self.write_rows(f"tables/{name}", rows))
 
-    def take_state(self, name: str, written: Output) -> int:
-        self.state[name] = (*self.state.get(name, ()), *written.files)
-        return written.rows
+    def take_state(self, name: str, output: Output) -> int:
+        self.state[name] = (*self.state.get(name, ()), *output.files)
+        return output.rows
 
-    def count_jobs(self, written: Output) -> int:
-        """Add files of jobs with nested rows (:mod:`spark_jobs.nested_tables`), whose states the
-        next run starts from; returns their number of jobs. May be called for parts of the jobs.
+    def take_jobs(self, output: Output) -> int:
+        """Add files of some jobs with nested rows (``spark_jobs.nested_tables``): tables and job
+        states. Returns the number of jobs.
         """
-        for file in written.files:
+        for file in output.files:
             for batch in self.read([file], [ROWS]):
                 for table, counts in zip(batch[ROWS].type, batch[ROWS].flatten(), strict=True):
                     self._count(table.name, pc.sum(counts).as_py() or 0, file)
-        return self.take_state(JOB_STATE, written)
+        return self.take_state(JOB_STATE, output)
 
     def _count(self, table: str, rows: int, file: str) -> None:
-        outputs, name = (
-            (self.retracted, CHECKPOINT_FACT.name)
-            if table == RETRACTED.name
-            else (self.outputs, table)
-        )
-        known = outputs.get(name, Output(0))
-        if rows:
-            outputs[name] = Output(known.rows + rows, tuple(dict.fromkeys((*known.files, file))))
+        if not rows:
+            return
+        outputs, name = self.outputs, table
+        if table == RETRACTED.name:
+            outputs, name = self.retracted, CHECKPOINT_FACT.name
+        earlier = outputs.get(name, Output(0))
+        files = tuple(dict.fromkeys((*earlier.files, file)))
+        outputs[name] = Output(earlier.rows + rows, files)
 
     def read(self, files: Iterable[str], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         filesystem, root = fsspec.core.url_to_fs(self.uri)
@@ -68,7 +66,7 @@ class RunFiles:
                 yield from ParquetStream(handle).iter_batches(columns=list(columns))
 
     def copy_state(self, previous: Manifest) -> None:
-        """Of another run, whose directory may be removed."""
+        """Copy another run's state; its directory may be deleted later."""
         for name in previous.state:
             self.copy_snapshot(previous, name)
 

@@ -1,4 +1,4 @@
-"""Rows of a complete run, without Spark. Only this module knows their layout in files."""
+"""Reads the rows of a complete run, nested or not, without Spark."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from ingest.parquet_stream import ParquetStream
 from spark_jobs.manifest import BadManifest, Manifest, Output, is_damage
-from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, cut, nested
+from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, parquet_columns, unnest
 
 JOBS_AT_ONCE = 64
 _NESTED = {table.name: table for table in (*NESTED, RETRACTED)}
@@ -16,8 +16,8 @@ _NESTED = {table.name: table for table in (*NESTED, RETRACTED)}
 def rows_of(
     manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
-    """In bounded batches; none if the run has no such table. Raises :class:`BadManifest` if files
-    and manifest differ, or a file is gone or damaged.
+    """Rows of a table in bounded batches; none if the run has no such table. Raises BadManifest if
+    files are damaged or differ from the manifest.
     """
     return _rows(manifest, table, manifest.tables.get(table), columns, rows_at_once)
 
@@ -33,23 +33,23 @@ def _rows(
 ) -> Iterator[pa.RecordBatch]:
     output = output or Output(0)
     filesystem, root = fsspec.core.url_to_fs(manifest.run_dir)
-    seen = 0
+    rows = 0
     for file in output.files:
         name = f"{file} of attempt {manifest.attempt}"
         try:
             with filesystem.open(f"{root.rstrip('/')}/{file}", "rb") as handle:
                 stream = ParquetStream(handle)
                 for batch in _batches(stream, name, table, columns, rows_at_once):
-                    seen += batch.num_rows
+                    rows += batch.num_rows
                     if batch.num_rows:
                         yield batch
         except (pa.ArrowException, OSError) as error:
             if not is_damage(error):
                 raise
             raise BadManifest(f"{name} cannot be read: {error}") from error
-    if seen != output.rows:
+    if rows != output.rows:
         raise BadManifest(
-            f"{table} of attempt {manifest.attempt} has {seen} rows, its manifest says "
+            f"{table} of attempt {manifest.attempt} has {rows} rows, its manifest says "
             f"{output.rows}."
         )
 
@@ -61,11 +61,11 @@ def _batches(
     if table in names:
         declared = _NESTED[table]
         for jobs in parquet.iter_batches(
-            batch_size=JOBS_AT_ONCE, columns=[*JOB, *nested(declared, columns)]
+            batch_size=JOBS_AT_ONCE, columns=[*JOB, *parquet_columns(declared, columns)]
         ):
-            rows = cut(jobs, declared, columns)
-            for begin in range(0, rows.num_rows, rows_at_once):
-                yield rows.slice(begin, rows_at_once)
+            rows = unnest(jobs, declared, columns)
+            for start in range(0, rows.num_rows, rows_at_once):
+                yield rows.slice(start, rows_at_once)
         return
     if missing := set(columns) - names:
         raise BadManifest(f"{file} lacks the columns {', '.join(sorted(missing))}.")

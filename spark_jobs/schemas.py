@@ -1,5 +1,3 @@
-"""Spark schemas of the lake."""
-
 import pyarrow as pa
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -14,5 +12,4 @@ def spark_schema(arrow: pa.Schema) -> T.StructType:
 
 
 def lake_schema(table: str) -> T.StructType:
-    """Spark schema of a lake table; ``date`` comes last."""
     return spark_schema(ALL_TABLES[table].schema)

@@ -1,14 +1,12 @@
-"""Serving tables: what Spark passes to the web application. Spark jobs write these as Parquet, the
-web's loader upserts them by ``key`` into the model of the same name. A ``json`` column holds a JSON
-document, a ``message`` column one message (:mod:`ingest.messages`), a ``messages`` column a
-document with messages in it. An older row (``as_of``) never replaces a newer one. Columns that
-rules also read are declared in :mod:`spark_jobs.diagnosis.samples`.
+"""Serving tables: what Spark passes to the web application, as Parquet. The loader upserts rows by
+``key`` into the model of the same name; an older row (``as_of``) never replaces a newer one.
+``json``: a document; ``message``: one of ``ingest.messages``; ``messages``: a document with
+messages. Columns that rules read are in ``spark_jobs.diagnosis.samples``.
 """
 
 import re
 from dataclasses import MISSING, dataclass, fields
 from textwrap import dedent
-from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from spark_jobs.diagnosis.samples import (
@@ -24,8 +22,8 @@ Kind = Literal["text", "int", "real", "flag", "instant", "json", "message", "mes
 
 @dataclass(frozen=True)
 class Column:
-    """``kind`` decides the Spark type and the Django field: text, 64-bit int, double, bool, UTC ms,
-    JSON text.
+    """``kind``: of the Arrow type and Django field. ``int`` has 64 bits, ``real`` is double,
+    ``instant`` UTC.
     """
 
     name: str
@@ -53,7 +51,9 @@ _KINDS: dict[Any, Kind] = {
 
 @dataclass(frozen=True)
 class ServingTable:
-    """``key`` identifies a row. ``final``: the flag column that protects a settled row."""
+    """``row``: what a row describes. ``key``: identifying columns. ``final``: the flag of rows that
+    no unsettled row replaces.
+    """
 
     name: str
     row: str
@@ -71,8 +71,8 @@ class ServingTable:
 
 
 def columns(table: str) -> tuple[Column, ...]:
-    """A column a line: ``name kind: meaning``, with ``kind!`` if it is required. Indented lines go
-    on with the meaning of the line before.
+    """Columns by lines ``name kind: meaning``; ``kind!`` is required. An indented line continues
+    the meaning.
     """
     kinds: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
     declared = []
@@ -84,7 +84,7 @@ def columns(table: str) -> tuple[Column, ...]:
 
 
 def columns_of(sample: type) -> tuple[Column, ...]:
-    """The columns that a sample's fields declare; instants are without ``_ms``."""
+    """The columns that a sample's fields declare, without the suffix ``_ms``."""
     required = {field.name for field in fields(sample) if field.default is MISSING}
     hints = get_type_hints(sample, include_extras=True)
     return tuple(_column(name, hint, name in required) for name, hint in hints.items())
@@ -96,8 +96,8 @@ def _column(name: str, hint: Any, required: bool) -> Column:
     plain, meaning, *unit = get_args(hint)
     if EPOCH_MS in unit:
         return Column(name.removesuffix("_ms"), "instant", meaning, required)
-    known = (kind for kind in (plain, *get_args(plain)) if kind is not NoneType)
-    return Column(name, next(_KINDS[kind] for kind in known if kind in _KINDS), meaning, required)
+    kind = next(_KINDS[part] for part in (plain, *get_args(plain)) if part in _KINDS)
+    return Column(name, kind, meaning, required)
 
 
 _KEY_KINDS: dict[str, Kind] = {
@@ -109,14 +109,14 @@ _KEY_KINDS: dict[str, Kind] = {
 
 
 def keyed_table(name: str, row: str, key: str, *declared: Column, final: str = "") -> ServingTable:
-    """``key``: names of columns; those that are not ``declared`` come first."""
-    names, known = tuple(key.split()), {column.name for column in declared}
-    keys = (
-        Column(name, _KEY_KINDS.get(name, "text"), required=True)
-        for name in names
-        if name not in known
+    """``key``: names; those not in ``declared`` become the first columns."""
+    key_names, declared_names = tuple(key.split()), {column.name for column in declared}
+    key_columns = (
+        Column(key_name, _KEY_KINDS.get(key_name, "text"), required=True)
+        for key_name in key_names
+        if key_name not in declared_names
     )
-    return ServingTable(name, row, names, (*keys, *declared), final)
+    return ServingTable(name, row, key_names, (*key_columns, *declared), final)
 
 
 _AS_OF = Column("as_of", "instant", "newest observation this row rests on", required=True)
@@ -189,9 +189,9 @@ OUTCOMES = (
 )
 FAILED_OUTCOMES = ("declined", "expired", "failed")
 UNSETTLED_OUTCOMES = ("in_progress", "preflight")
-"""Not ended, or never begun: they say nothing about how checkpoints end."""
+"""Outcomes that do not tell how checkpoints end: the checkpoint has not ended, or never begun."""
 REFUSAL_KIND = "trigger_refused"
-"""Log events of triggers that were refused; without a checkpoint id they have no fact."""
+"""The kind of log events of refused triggers; those without a checkpoint id have no fact."""
 PHASES = ("start_delay", "alignment", "sync", "async")
 
 CHECKPOINT_FACT = _served(
@@ -232,9 +232,7 @@ PRESSURE_WINDOW = _served(
     """),
     *(
         Column(
-            f"{metric}_{stat}",
-            "real",
-            f"{stat} over subtasks of each subtask's mean in the window",
+            f"{metric}_{stat}", "real", f"{stat} over subtasks of each subtask's mean in the window"
         )
         for metric in (
             "in_pool",
@@ -324,7 +322,7 @@ LOG_EVENT_FIELDS = (
     "count",
     "timeout_ms",
 )
-"""Members of ``fields`` of ``log_event``, without unknown ones."""
+"""Keys of the column ``fields`` of ``log_event``; keys with unknown values are left out."""
 
 JOB_EXCEPTION = _served(
     "job_exception",
@@ -428,7 +426,7 @@ TASKMANAGER_LOSSES = (
     "heartbeat_timeout",
     "unreachable",
 )
-"""How a lost TaskManager ended, the most specific first."""
+"""How a lost TaskManager ended, most specific first."""
 TASKMANAGER_ENDS = (*TASKMANAGER_LOSSES, "released", "unlisted")
 
 TASKMANAGER_LIFE = _served(

@@ -1,7 +1,6 @@
 """The Spark session of a job: ``SPARK_REMOTE`` (``sc://host:port``) opens a Connect session, else
-``SPARK_MASTER`` a classic one, else ``local[*]``. A killed client leaves its work running on a
-Connect server, so each attempt has a session named after its tag, which the next attempt
-interrupts.
+``SPARK_MASTER`` a classic one, else ``local[*]``. A killed client's work goes on at a Connect
+server: the next attempt finds the session by its tag and interrupts it.
 """
 
 import os
@@ -24,19 +23,19 @@ CONNECT_TIMEOUT_S = 10
 
 SESSION_OPTIONS = {
     "spark.sql.session.timeZone": "UTC",
-    # Spark's default since 4.0; transforms rely on nulls, not -1, for sizes of unknown arrays.
+    # Spark's default since 4.0. With it, the size of a null array is null and not -1.
     "spark.sql.ansi.enabled": "true",
     "spark.sql.shuffle.partitions": "4",
-    # A cycle names up to some thousand files; listing them in a Spark job costs more.
+    # A cycle reads up to some thousand files by name: a Spark job that lists them costs more.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "2000",
     # A vacuum removes files only after a day, so a missing file is a bug and must raise an error.
     "spark.sql.files.ignoreMissingFiles": "false",
-    # With a bound in bytes, Spark adds up all buffers of a batch before each row that it sends to
-    # Python: half of the JVM's work for rows of jobs. Only this value turns it off; rows are counted
-    # instead, few enough for those of a vertex of parallelism 5,000, of half a megabyte each.
+    # With a bound in bytes, Spark adds up all buffers of a batch for each row that it sends to
+    # Python: half of the JVM's work for rows of jobs. Only this value turns the bound off. The bound
+    # in rows allows rows of half a megabyte, as of a vertex of parallelism 5,000.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
-    # Parquet instants with microseconds; the old INT96 has no min/max.
+    # Parquet has no min/max statistics of the older type INT96.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
@@ -48,10 +47,10 @@ SMALL_INPUT_OPTIONS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
 }
-"""Larger inputs need compiled code and plans that adapt."""
+"""Only for small inputs: larger ones need compiled code and adaptive plans."""
 
 COMPILE_ALL = "-XX:-DontCompileHugeMethods"
-"""The JVM would leave the large methods of wide plans interpreted, several times as slow."""
+"""Without it, the JVM interprets the large methods of wide plans, which is several times slower."""
 
 CLASSIC_OPTIONS = {
     # A job of seconds needs no UI, and its port may be in use.
@@ -84,17 +83,17 @@ _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 def open_session(
     app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """For one attempt of a job; operations of an earlier process under ``attempt`` are interrupted
-    first. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``, ``WEIR_SPARK_DRIVER_MEMORY`` (classic
-    only, default 2g) and ``WEIR_SPARK_DRIVER_HOST``.
+    """A session for an attempt, after interrupting its earlier process. Environment:
+    ``SPARK_REMOTE``, ``SPARK_MASTER``; for classic sessions ``WEIR_SPARK_DRIVER_MEMORY`` (default
+    2g) and ``WEIR_SPARK_DRIVER_HOST``.
     """
-    wanted = {**SESSION_OPTIONS, **(options or {})}
+    all_options = {**SESSION_OPTIONS, **(options or {})}
     remote = os.environ.get("SPARK_REMOTE", "")
     if remote:
         session = _connect(remote, app_name, attempt)
-        configure(session, wanted)
+        configure(session, all_options)
     else:
-        session = _classic(os.environ.get("SPARK_MASTER") or "local[*]", app_name, wanted)
+        session = _classic(os.environ.get("SPARK_MASTER") or "local[*]", app_name, all_options)
     if attempt:
         session.addTag(operation_tag(attempt))
     return session
@@ -106,14 +105,12 @@ def configure(session: SparkSession, options: Mapping[str, str]) -> None:
 
 
 def operation_tag(attempt: str) -> str:
-    """Spark's tag of an attempt: commas are not allowed in it."""
+    """Without commas, which Spark refuses."""
     return attempt.replace(",", "_")
 
 
 def interrupt_attempt(attempt: str) -> bool:
-    """Stop operations of an attempt on the Connect server. True if its session was found there. A
-    classic driver dies with its process.
-    """
+    """Stop an attempt on the Connect server; returns whether its session was found."""
     remote = os.environ.get("SPARK_REMOTE", "")
     if not remote:
         return False
@@ -128,7 +125,7 @@ def interrupt_attempt(attempt: str) -> bool:
 
 @contextmanager
 def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
-    """Stopped at the end; if the block ends early, its operations are interrupted."""
+    """A session that is stopped after the block, or interrupted if the block raises."""
     session = open_session(app_name, attempt)
     try:
         yield session
@@ -142,7 +139,7 @@ def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
 
 
 def _refuse_silence(remote: str) -> None:
-    """Spark's client would silently retry an unreachable server for many minutes."""
+    """Spark's client retries an unreachable server silently for minutes."""
     address = urlsplit(remote)
     try:
         socket.create_connection(
@@ -178,19 +175,19 @@ def _session_of(remote: str, app_name: str, attempt: str) -> SparkSession:
     try:
         return builder.create()
     except PySparkException:
-        # The builder makes it the active session before it contacts the server, and reads others'
-        # settings from the active session.
-        dead = SparkSession.getActiveSession()
-        if dead is not None and getattr(dead, "session_id", None) == str(session_id):
-            dead.stop()
+        # The builder makes the session active before it contacts the server. A session that stays
+        # active would give its settings to later ones.
+        active = SparkSession.getActiveSession()
+        if active is not None and getattr(active, "session_id", None) == str(session_id):
+            active.stop()
         raise
 
 
 def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.master(master).appName(app_name)
     host = os.environ.get("WEIR_SPARK_DRIVER_HOST", "")
-    everywhere = "0.0.0.0"  # noqa: S104 - executors elsewhere
-    addresses = {"spark.driver.host": host, "spark.driver.bindAddress": everywhere} if host else {}
+    any_address = "0.0.0.0"  # noqa: S104 - executors on other machines connect to it
+    addresses = {"spark.driver.host": host, "spark.driver.bindAddress": any_address} if host else {}
     memory = {"spark.driver.memory": os.environ.get("WEIR_SPARK_DRIVER_MEMORY", "2g")}
     classic = {**CLASSIC_OPTIONS, **hadoop_users(os.environ), **memory, **addresses, **options}
     for name, value in classic.items():
@@ -203,7 +200,7 @@ def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSes
 
 
 def _remember_classes(session: SparkSession) -> None:
-    """Else each use of a function makes the JVM search all jars for its class."""
+    """Otherwise each function call makes the JVM search all jars for its class."""
     jvm: Any = session._jvm
     for name in LOOKED_UP_OFTEN:
         setattr(jvm, name, getattr(jvm, name))

@@ -1,5 +1,3 @@
-"""Sends Weir's code with the session to executors that lack this version."""
-
 import atexit
 import os
 import shutil
@@ -13,17 +11,17 @@ from spark_jobs.own_code import ON_WORKERS, archive, digest
 
 
 def ship_code(session: SparkSession) -> None:
-    """Not to local workers of this process, nor if the server says that its workers have it."""
+    """Sends nothing if workers are local, or the server says that they have the code."""
     remote = os.environ.get("SPARK_REMOTE")
     if not remote and (os.environ.get("SPARK_MASTER") or "local").startswith("local"):
         return
-    if remote and (theirs := session.conf.get(ON_WORKERS, "")):
-        if theirs != digest():
+    if remote and (worker_digest := session.conf.get(ON_WORKERS, "")):
+        if worker_digest != digest():
             # Modules that a worker has already imported would still be used.
             raise Refused("The Spark server runs another version of Weir; start it again.")
         return
     folder = Path(tempfile.mkdtemp(prefix="weir-code-"))
-    # A classic driver serves the file to executors whenever they start: it must exist as long as
-    # the process.
+    # A classic driver sends the file to each executor that starts later, so it has to exist until
+    # the process ends.
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     session.addArtifacts(str(archive(folder)), pyfile=True)

@@ -1,4 +1,4 @@
-"""Splits a backlog of new rows in the lake into slices, in the order of commits."""
+"""Cuts the oldest slice from a backlog of the lake, in order of commits."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,28 +15,28 @@ from spark_jobs.paths import absolute_root
 def oldest(
     lake: LakeReader, from_seq: Mapping[str, int], to_seq: Mapping[str, int], most_rows: int
 ) -> dict[str, int]:
-    """The oldest slice: table → its last commit, ``to_seq`` if all rows are at most ``most_rows``.
-    It has at least one commit, of any size.
-    """
-    waiting = []
-    for table, last in to_seq.items():
-        known = from_seq.get(table, 0)
-        if last > known:
-            rows = _rows_of_commits(lake, table, known, last)
-            times = lake.commit_times(table, known)
+    """Table → last commit of at most ``most_rows`` oldest rows, or one commit of any size."""
+    commits = []
+    for table, last_seq in to_seq.items():
+        first_seq = from_seq.get(table, 0) + 1
+        if last_seq >= first_seq:
+            rows_by_commit = _rows_of_commits(lake, table, first_seq - 1, last_seq)
+            times = lake.commit_times(table, first_seq - 1)
             at = 0
-            for seq in range(known + 1, last + 1):
-                at = max(at, times.get(seq, 0))  # several clocks date commits
-                waiting.append((at, seq, table, rows[seq]))
-    reached, total = {table: from_seq.get(table, 0) for table in to_seq}, 0
-    for _at, seq, table, brought in sorted(waiting):
-        if total and total + brought > most_rows:
+            for seq in range(first_seq, last_seq + 1):
+                # Several clocks date commits.
+                at = max(at, times.get(seq, 0))
+                commits.append((at, seq, table, rows_by_commit[seq]))
+    slice_end, total = {table: from_seq.get(table, 0) for table in to_seq}, 0
+    for _at, seq, table, rows in sorted(commits):
+        if total and total + rows > most_rows:
             break
-        reached[table], total = max(reached[table], seq), total + brought
-    return reached
+        slice_end[table], total = max(slice_end[table], seq), total + rows
+    return slice_end
 
 
 def _rows_of_commits(lake: LakeReader, table: str, after: int, last: int) -> Counter[int]:
+    """Rows by commit; remote files with several commits are estimated."""
     counter: Counter[int] = Counter()
     for file in lake.files(table, after_seq=after, up_to_seq=last):
         if file.first_seq == file.last_seq and file.last_seq is not None:
@@ -64,5 +64,5 @@ def counts(rows: ds.Dataset, column: str, condition: pc.Expression) -> Counter[A
 
 
 def data_path(lake: LakeReader, table: str, file: DataFile) -> str:
-    """The Delta library percent-encodes the root; below it only ``date=`` folders lie."""
+    """Delta percent-encodes the root in ``file.uri``; below are only ``date=`` folders."""
     return f"{absolute_root(lake.root)}/{table}/date={file.uri.rsplit('/date=', 1)[1]}"

@@ -1,4 +1,4 @@
-"""Spans of time that contain the needed rows, so that only these parts of a table are read."""
+"""Spans of time with the needed rows, so that only these parts are read."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -12,17 +12,15 @@ Span = tuple[datetime, datetime]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LINES_AFTER_TRIGGER = timedelta(days=1)
-"""Lines about a checkpoint are searched this long after its trigger."""
-OTHER_SIDE_WITHIN = timedelta(days=1)
-"""The snapshot that a checkpoint is compared with was read this long before it, at most."""
+"""Log lines about a checkpoint are looked up until this long after its trigger."""
+COMPARED_WITHIN = timedelta(days=1)
+"""A checkpoint is only compared with a snapshot that was read at most this long before it."""
 WINDOW = timedelta(milliseconds=WINDOW_MS)
-CLOSE_TOGETHER = timedelta(minutes=10)
+MOST_FILE_SPAN = timedelta(minutes=10)
 
 
 class JobLookup(NamedTuple):
-    """What a job needs from the lake, as :class:`spark_jobs.fold.checkpoints.Lookup` has it. No
-    checkpoints if ``to_ms`` is earlier than ``from_ms``.
-    """
+    """A ``Lookup`` with its job, of no checkpoints if ``to_ms`` is before ``from_ms``."""
 
     cluster: str
     job_id: str
@@ -32,14 +30,14 @@ class JobLookup(NamedTuple):
     minutes: Sequence[int] = ()
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
-    whole: list[Span] = []
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    merged: list[Span] = []
     for start, end in sorted(spans):
-        if whole and start <= whole[-1][1]:
-            whole[-1] = (whole[-1][0], max(end, whole[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            whole.append((start, end))
-    return whole
+            merged.append((start, end))
+    return merged
 
 
 def instant(epoch_s: float) -> datetime:
@@ -54,24 +52,28 @@ def floor(at: datetime, length: timedelta) -> datetime:
 def windows_between(
     times: Sequence[tuple[datetime | None, datetime | None]], length: timedelta
 ) -> list[Span] | None:
-    """Between the first and last instants of a few files; None if the spans are too long."""
-    known = [(first, last) for first, last in times if first is not None and last is not None]
-    if len(known) < len(times) or any(last - first > CLOSE_TOGETHER for first, last in known):
+    """The spans of whole windows around the first and last instants of files; None if instants are
+    missing or a file spans too much time.
+    """
+    spans = [(first, last) for first, last in times if first is not None and last is not None]
+    if len(spans) < len(times) or any(last - first > MOST_FILE_SPAN for first, last in spans):
         return None
-    return merged((floor(first, length), floor(last, length) + length) for first, last in known)
+    return merge_spans(
+        (floor(first, length), floor(last, length) + length) for first, last in spans
+    )
 
 
 def lookup_spans(lookups: Iterable[JobLookup]) -> tuple[list[Span], list[Span]]:
-    triggers = merged(
+    triggers = merge_spans(
         (instant(lookup.from_ms // 1000), instant(lookup.to_ms // 1000 + 1))
         for lookup in lookups
         if lookup.from_ms <= lookup.to_ms
     )
-    return triggers, merged((start, end + LINES_AFTER_TRIGGER) for start, end in triggers)
+    return triggers, merge_spans((start, end + LINES_AFTER_TRIGGER) for start, end in triggers)
 
 
 def minute_spans(lookups: Iterable[JobLookup]) -> list[Span]:
-    return merged(
+    return merge_spans(
         (start, start + WINDOW)
         for start in {instant(minute // 1000) for lookup in lookups for minute in lookup.minutes}
     )

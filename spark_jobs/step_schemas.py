@@ -1,11 +1,9 @@
-"""Arrow schemas of rows between the steps of a cycle, for Spark and for small cycles."""
-
 import pyarrow as pa
 
 from ingest.flink_logs.events import LogEvent
 from ingest.lake.tables import TABLES, columns_of
 from spark_jobs.arrow_schemas import INSTANT, arrow_schema, fields_of, in_microseconds, schema
-from spark_jobs.fold.taskmanagers import COLUMNS as OF_TASKMANAGER
+from spark_jobs.fold.taskmanagers import COLUMNS as TASKMANAGER_COLUMNS
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import TASKMANAGER_LIFE
 
@@ -18,9 +16,9 @@ EVENT = pa.schema(
         *((column.name, in_microseconds(column.type)) for column in columns_of(LogEvent)),
     ]
 )
-"""A typed log event, as read."""
+"""A typed log event."""
 SERVED_EVENT = pa.schema([*EVENT, ("fields", pa.string()), ("served_reason", pa.string())])
-"""``served_reason``: the reason or the change of state."""
+"""``fields``: JSON of the serving column; ``served_reason``: the reason or the change of state."""
 
 EXECUTION = schema(
     cluster="text",
@@ -35,11 +33,11 @@ EXECUTION = schema(
     deployed_at="instant",
     log="text",
 )
-"""Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager logged that
-it received it.
+"""Where an attempt of a subtask ran. ``log``: the log in which its TaskManager reported that it
+received the task.
 """
-LEARNT_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
-"""``newly_placed``: job, task and host have become known."""
+UPDATED_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
+"""``newly_placed``: job, task and host are known since this run."""
 LIFE = pa.schema(
     [
         *arrow_schema(TASKMANAGER_LIFE),
@@ -50,8 +48,8 @@ LIFE = pa.schema(
     ]
 )
 """The remembered life of a TaskManager."""
-LEARNT_LIFE = pa.schema([*LIFE, ("changed", pa.bool_()), ("to_inform", pa.list_(pa.string()))])
-"""``changed``: its served columns; ``to_inform``: jobs that need to know of its end."""
+UPDATED_LIFE = pa.schema([*LIFE, ("changed", pa.bool_()), ("to_inform", pa.list_(pa.string()))])
+"""``changed``: whether a served column changed; ``to_inform``: jobs that get its end as a loss."""
 TASKMANAGER_LOSS = pa.schema(
     [
         *JOB_KEY,
@@ -64,15 +62,10 @@ TASKMANAGER_LOSS = pa.schema(
     ]
 )
 """The loss of a TaskManager, for a job that had tasks or slots there."""
-TASKMANAGER = pa.schema(
-    [
-        *JOB_KEY,
-        *fields_of(TABLES["taskmanagers"].schema, OF_TASKMANAGER),
-    ]
-)
+TASKMANAGER = pa.schema([*JOB_KEY, *fields_of(TABLES["taskmanagers"].schema, TASKMANAGER_COLUMNS)])
 """A sample of a TaskManager, for a job that has slots on it."""
 
-_OF_SNAPSHOT = (
+_SNAPSHOT_COLUMNS = (
     "metadata_path",
     "metadata_bytes",
     "metadata_modified",
@@ -83,31 +76,31 @@ _OF_SNAPSHOT = (
     "observed_at",
 )
 SNAPSHOT = pa.schema(
-    [
-        *JOB_KEY,
-        ("owner_id", pa.string()),
-        *fields_of(TABLES["snapshots"].schema, _OF_SNAPSHOT),
-    ]
+    [*JOB_KEY, ("owner_id", pa.string()), *fields_of(TABLES["snapshots"].schema, _SNAPSHOT_COLUMNS)]
 )
-"""The sums of a ``_metadata``, for a job that needs it; ``owner_id``: the job of its directory."""
+"""Sums of a ``_metadata``, for a job that needs them. ``owner_id``: the job in whose directory the
+file is.
+"""
 
 COMPARISON = schema(checkpoint_id="int", trigger_time="int", directory="text", compared_with="text")
-"""The snapshot that the upload of a checkpoint is compared with; ``trigger_time`` in epoch ms."""
-ASKED = pa.schema(
+"""A checkpoint, and the directory of the snapshot with which its upload is compared.
+``trigger_time`` is in epoch ms.
+"""
+METADATA_NEEDS = pa.schema(
     [
         *JOB_KEY,
         ("comparisons", pa.list_(pa.struct(list(COMPARISON)))),
         ("wanted_keys", pa.list_(pa.string())),
     ]
 )
-"""What a job needs of ``_metadata``; ``wanted_keys``: of snapshots whose full size or type is
-needed (:mod:`spark_jobs.fold.wanted_snapshots`).
+"""What a job needs from ``_metadata`` files. ``wanted_keys``: keys of snapshots whose full size or
+type it needs (``spark_jobs.fold.wanted_snapshots``).
 """
 LOOKUP = schema(
     from_ms="int", to_ms="int", keys=pa.list_(pa.string()), minutes=pa.list_(pa.int64())
 )
-""":class:`spark_jobs.spans.JobLookup` without its job."""
-FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
-"""Rows looked up for a job."""
+"""``spark_jobs.fold.checkpoints.Lookup`` as a row."""
+LOOKED_UP = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
+"""The spans that were looked up for a job."""
 STATE = pa.schema([*JOB_KEY, ("state", pa.binary())])
 """The remembered state of a job."""

@@ -1,4 +1,4 @@
-"""The words of the storage audit: Spark writes the codes, pages and commands print the sentences."""
+"""Codes of the storage audit, which Spark writes, and their sentences, which people read."""
 
 from typing import NamedTuple
 
@@ -20,8 +20,7 @@ VERDICTS = {
     RECENT: message("Nothing refers to it, but it is too early to say that nothing will."),
     KEPT: message("It may be needed, or Weir cannot know, so it is kept."),
 }
-"""Every file has exactly one. Only ``retained_waste`` and ``orphan`` can get into a clean-up plan.
-"""
+"""Every file has one verdict. Only ``retained_waste`` and ``orphan`` can get into a clean-up plan."""
 
 REASONS: dict[str, dict[str, str]] = {
     LIVE: {
@@ -44,7 +43,7 @@ REASONS: dict[str, dict[str, str]] = {
         "unreferenced": message(
             "Two audits found nothing that refers to it, it is older than the age guard and than "
             "any checkpoint in flight."
-        ),
+        )
     },
     RECENT: {
         "age_guard": message(
@@ -143,7 +142,7 @@ REASONS: dict[str, dict[str, str]] = {
         ),
     },
 }
-"""Verdict → reason code → one sentence. The set is closed."""
+"""Verdict → reason code → one sentence. There are no other reasons."""
 
 KINDS = {
     "unacknowledged": message(
@@ -162,7 +161,7 @@ KINDS = {
     "undeleted": message("Its checkpoint was discarded, but this file was not deleted."),
     "unknown": message("The cause is not known."),
 }
-"""Why an orphan is one; null for all other verdicts."""
+"""Why a file is an orphan; null for all other verdicts."""
 
 TWO_NAMES, VOID_ATTESTATION = "two_names", "void_attestation"
 
@@ -180,7 +179,7 @@ REACHES = {
     PREFIX: message("The files below these directories."),
     ALL_ROOTS: message("Any file of all audited roots: nobody can know what it refers to."),
 }
-"""Files that a doubt may be the only one to refer to. In ascending order."""
+"""How far a doubt reaches: which files its hidden subject may refer to. In ascending order."""
 
 DEAD_JOB, EXCLUDED, FOREIGN_FILE = "dead_job", "excluded", "foreign_file"
 STATEMENTS = {
@@ -193,7 +192,7 @@ STATEMENTS = {
     ),
     FOREIGN_FILE: message("This file is no checkpoint of Flink: it refers to nothing."),
 }
-"""What an operator can state so that a doubt ends."""
+"""Statements of operators that end doubts."""
 
 ACTIONS = {
     "wait": message("It ends with the next checkpoint of the job. Audit again after that."),
@@ -250,8 +249,7 @@ DOUBTS = {
         ("update", "attest_dead"),
     ),
     "unreadable_file": Doubt(
-        message("A _metadata could not be opened or read."),
-        ("make_readable", "attest_dead"),
+        message("A _metadata could not be opened or read."), ("make_readable", "attest_dead")
     ),
     "vanished_metadata": Doubt(
         message(
@@ -270,8 +268,7 @@ DOUBTS = {
         ("remove_link",),
     ),
     "bad_name": Doubt(
-        message("A file has a name that cannot be compared with references."),
-        ("rename",),
+        message("A file has a name that cannot be compared with references."), ("rename",)
     ),
     "bad_path": Doubt(message("A path cannot be normalised."), ("update", "attest_dead")),
     "unknown_authority": Doubt(
@@ -334,9 +331,9 @@ DOUBTS = {
         ("attest_again",),
     ),
 }
-"""What may hide the only referrer of a file → what it means, what ends it. Within its reach
-(``spark_jobs.storage.reach``) nothing is deleted; a root that no doubt reaches as a whole can be
-cleaned.
+"""Code → meaning of a doubt and the actions that end it. A doubt is something that may hide the only
+referrer of a file. Within its reach (``spark_jobs.storage.reach``) nothing is deleted. A root can be
+cleaned unless a doubt reaches all of it.
 """
 
 NOT_CLEANABLE = {
@@ -349,7 +346,7 @@ NOT_CLEANABLE = {
     "unreachable_cluster": message("A cluster of this root cannot be seen at present."),
     "first_audit": message("Nothing can be an orphan before a second audit."),
 }
-"""Why no plan can be made for a root."""
+"""Why no clean-up plan can be made for a root."""
 
 CHAIN_KINDS = ("refers", "restored_from")
-"""A job's checkpoints refer to files of another, or it was restored from a snapshot of that."""
+"""A job's checkpoints refer to files of another job, or it was restored from its snapshot."""

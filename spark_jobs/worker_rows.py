@@ -1,5 +1,5 @@
-"""Rows that Spark's Python workers make of Arrow batches: returned to Spark, or written by the
-workers themselves, which is several times as fast.
+"""Rows that Spark's Python workers make from Arrow batches: returned to Spark, or written by the
+workers, which is several times faster.
 """
 
 import uuid
@@ -27,20 +27,19 @@ Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class WorkerRows:
-    """``make``: batches of ``given`` → batches of ``schema``; called once for each task."""
+    """``make``: batches of ``source_rows`` → batches of ``schema``, called once in each task."""
 
-    given: DataFrame
+    source_rows: DataFrame
     make: Make
     schema: pa.Schema
 
     def frame(self) -> DataFrame:
-        return self.given.mapInArrow(self.make, spark_schema(self.schema))
+        return self.source_rows.mapInArrow(self.make, spark_schema(self.schema))
 
-    def written(self, folder: str, unrepeated: Sequence[str] = ()) -> Output:
-        """A file for each task that made any, below a folder that is absolute or has a scheme that
-        workers have credentials for. Files are named without the folder; failed tasks may leave
-        others there. ``unrepeated``: columns of unique values, for which Parquet needs no
-        dictionary.
+    def write(self, folder: str, unrepeated: Sequence[str] = ()) -> Output:
+        """Write a file for each task with rows; returns names relative to the folder, which is
+        absolute or of a scheme for which workers have credentials. Failed tasks may leave more
+        files. ``unrepeated``: columns of unique values, for which Parquet needs no dictionary.
         """
         filesystem, path = fsspec.core.url_to_fs(folder)
         filesystem.makedirs(path, exist_ok=True)
@@ -56,7 +55,7 @@ class WorkerRows:
         write = partial(
             write_batches, make=self.make, folder=folder, schema=self.schema, options=options
         )
-        files = sorted(self.given.mapInArrow(write, spark_schema(_FILE)).collect())
+        files = sorted(self.source_rows.mapInArrow(write, spark_schema(_FILE)).collect())
         return Output(sum(rows for _, rows in files), tuple(name for name, _ in files))
 
 
@@ -67,7 +66,7 @@ def write_batches(
     schema: pa.Schema,
     options: dict[str, Any],
 ) -> Iterator[pa.RecordBatch]:
-    """``_FILE`` of what one task writes."""
+    """Writes the file of one task, if it has rows; returns its ``_FILE`` row."""
     name = f"part-{uuid.uuid4().hex}.parquet"
     filesystem, path = fsspec.core.url_to_fs(f"{folder}/{name}")
     groups = _row_groups(make(batches), schema)

@@ -1,34 +1,31 @@
 """What happened to a job, for its charts. Close mentions of one kind and subject in REST and log
-are one annotation, dated by REST if it has one.
+are one annotation, dated by REST if possible.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from ingest.messages import message
 from spark_jobs.fold.log_mentions import log_mentions
 from spark_jobs.fold.mentions import Mention
 from spark_jobs.fold.rest_mentions import failed_restarts, recreated_restarts, rest_mentions
-from spark_jobs.fold.rows import Row, floor_ms
+from spark_jobs.fold.rows import Row, Rows, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
-APART_MS = {"deploy": 10_000}
+MOST_GAP_MS = {"deploy": 10_000}
 """On a busy machine, the Dispatcher logs a submission seconds before the JobManager dates it."""
-APART_OTHERWISE_MS = 1_000
+OTHER_GAP_MS = 1_000
 
 
 def annotations(
     jobs: Sequence[Row],
-    facts: Iterable[Row],
+    facts: Rows,
     events: Sequence[Row],
     outages: Sequence[Row] = (),
     lost: Iterable[Mention] = (),
     types: Types = NO_TYPES,
-    failures: Iterable[Row] = (),
-) -> list[dict[str, Any]]:
-    """The ``job_annotation`` rows of a job. ``jobs`` and ``events`` are unique, ``jobs`` in order
-    of time.
-    """
+    failures: Rows = (),
+) -> list[Row]:
+    """``job_annotation`` rows. ``jobs`` (REST, in order of time) and ``events`` have no duplicates."""
     logged = log_mentions(events, outages, types)
     recreated = list(recreated_restarts(jobs))
     restarted = [mention.at_ms for mention in logged if mention.kind == "restart"]
@@ -44,7 +41,8 @@ def annotations(
     ]
 
 
-def _is_logged(restart: Mention, logged: Iterable[Mention], events: Iterable[Row]) -> bool:
+def _is_logged(restart: Mention, logged: Iterable[Mention], events: Rows) -> bool:
+    """Whether the log has a restart before this one, without RUNNING in between."""
     begun = max(
         (
             mention.at_ms
@@ -68,7 +66,7 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
     ):
         if run and (
             (run[-1].kind, run[-1].subject) != (mention.kind, mention.subject)
-            or mention.at_ms - run[-1].at_ms > APART_MS.get(mention.kind, APART_OTHERWISE_MS)
+            or mention.at_ms - run[-1].at_ms > MOST_GAP_MS.get(mention.kind, OTHER_GAP_MS)
         ):
             yield run
             run = []
@@ -77,7 +75,7 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
         yield run
 
 
-def _fold(mentions: Sequence[Mention]) -> dict[str, Any]:
+def _fold(mentions: Sequence[Mention]) -> Row:
     dated = min(mentions, key=lambda mention: (mention.by_log, mention.at_ms))
     worded = min(mentions, key=lambda mention: mention.words)
     return {
@@ -90,7 +88,7 @@ def _fold(mentions: Sequence[Mention]) -> dict[str, Any]:
     }
 
 
-def _savepoint(fact: Row) -> dict[str, Any]:
+def _savepoint(fact: Row) -> Row:
     number, outcome = str(fact["checkpoint_id"]), fact["outcome"]
     detail = {
         name: fact[name] for name in ("checkpoint_id", "outcome", "end_to_end_ms", "state_bytes")

@@ -1,9 +1,8 @@
-from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
 from ingest.records import Checkpoint
-from spark_jobs.fold.rows import Row, largest, newest_known, rank
+from spark_jobs.fold.rows import Row, Rows, largest, newest_known, rank
 
 FINAL_STATUS = ("COMPLETED", "FAILED")
 
@@ -17,22 +16,20 @@ FIGURES = (
     "persisted_bytes",
     "acknowledged",
 )
-"""These grow until the checkpoint ends: for an ended one, in-progress answers do not count."""
-NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
+"""Columns that grow until the checkpoint ends: only final answers tell them for an ended one."""
+NOTHING: Row = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
-def reported(rows: Iterable[Row]) -> dict[str, Any]:
-    """The latest known value of each column; a final answer counts as later than any in-progress
-    one.
-    """
-    seen = list(rows)
-    if not seen:
+def reported(rows: Rows) -> Row:
+    """The latest known value of each column; a final answer counts as the latest."""
+    answers = list(rows)
+    if not answers:
         return NOTHING
-    known = newest_known(seen, REPORTED, order)
-    return known | {"as_of": largest(*(row["observed_at"] for row in seen))}
+    newest = newest_known(answers, REPORTED, order)
+    return newest | {"as_of": largest(*(row["observed_at"] for row in answers))}
 
 
-def last_figures(rows: Iterable[Row]) -> dict[str, Any]:
+def last_figures(rows: Rows) -> Row:
     return newest_known([row for row in rows if is_final(row["status"])], FIGURES, order)
 
 

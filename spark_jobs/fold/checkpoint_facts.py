@@ -1,6 +1,6 @@
-"""One fact per checkpoint that REST or a log mentioned, from the data of both."""
+"""Checkpoint facts, one for each checkpoint in REST or a log."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from spark_jobs.fold.endings import endings
 from spark_jobs.fold.failures import failures
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
-from spark_jobs.fold.rows import Row, first_known, grouped, largest, rank
+from spark_jobs.fold.rows import Row, Rows, first_known, grouped, largest, rank
 from spark_jobs.fold.sizes import Writing, sizes
 from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.serving import CHECKPOINT_FACT, PHASES
@@ -28,7 +28,7 @@ _AS_REPORTED = tuple(name for name in CHECKPOINT_FACT.column_names if name in NO
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """``sources``: ids of vertices without input."""
+    """What checkpoints need. ``names``: by vertex. ``sources``: vertices without input."""
 
     names: dict[str, str | None]
     sources: frozenset[str]
@@ -38,11 +38,7 @@ class JobSurroundings:
 
     @classmethod
     def of(
-        cls,
-        jobs: Sequence[Row],
-        events: Sequence[Row],
-        placements: Iterable[Row],
-        exceptions: Iterable[Row] = (),
+        cls, jobs: Sequence[Row], events: Sequence[Row], placements: Rows, exceptions: Rows = ()
     ) -> "JobSurroundings":
         planned = [job for job in jobs if job["vertices"]]
         return cls(
@@ -91,8 +87,8 @@ def checkpoint_facts(
     anchored: Mapping[CheckpointKey, Sequence[Row]],
     job: JobSurroundings,
     full_sizes: FullSizes,
-) -> dict[CheckpointKey, dict[str, Any]]:
-    """By checkpoint. ``anchored``: lines by checkpoint (:func:`spark_jobs.fold.triggers.anchored`)."""
+) -> dict[CheckpointKey, Row]:
+    """``anchored``: log lines by checkpoint (``triggers.anchored``)."""
     by_rest = grouped(rows.checkpoints, "checkpoint_id", "trigger_time")
     by_vertex = grouped(rows.vertex_checkpoints, "checkpoint_id", "trigger_time")
     return {
@@ -115,7 +111,7 @@ def _fact(
     vertices: Sequence[Row],
     job: JobSurroundings,
     full_sizes: FullSizes,
-) -> dict[str, Any]:
+) -> Row:
     rest, logged = reported(rest_rows), log.checkpoint_log(lines)
     ended = outcome(key[1], rest, logged, job.life)
     is_settled = ended.outcome != "in_progress"
@@ -184,7 +180,7 @@ def _times(
     return {"end_time": end_time, "end_to_end_ms": end_to_end_ms}
 
 
-def _phases(phases: CheckpointPhases, job: JobSurroundings) -> dict[str, Any]:
+def _phases(phases: CheckpointPhases, job: JobSurroundings) -> Row:
     slowest, source = phases.slowest, phases.latest_source
     return {
         **{f"{phase}_ms": phases.phase_ms.get(phase) for phase in PHASES},

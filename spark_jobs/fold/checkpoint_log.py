@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ingest.flink_logs.reasons import reason_of
-from spark_jobs.fold.rows import LINE, Row, iso, largest, newest_by, ordered, rank
+from spark_jobs.fold.rows import LINE, Row, Rows, iso, largest, newest_by, ordered, rank
 from spark_jobs.fold.triggers import TRIGGERED
 
 COMPLETED = "checkpoint_completed"
@@ -13,13 +13,13 @@ EXPIRED = "checkpoint_expired"
 LATE = "late_message"
 FAILED = ("checkpoint_failed", "trigger_failed", "checkpoint_discarded")
 KINDS_OF_CHECKPOINT = (TRIGGERED, COMPLETED, DECLINED, EXPIRED, LATE, *FAILED)
-"""Restores name ids too, but of what was restored."""
+"""Lines about a restore also have a checkpoint id, but of the restored snapshot."""
 
 DECLINES_KEPT = 50
 LATE_MESSAGES_KEPT = 50
 EXCEPTION_CHARS = 16 * 1024
 
-# An exception of a task is wrapped for the JobManager, which need not have its class.
+# Flink wraps exceptions of tasks, since the JobManager may lack their classes.
 _WRAPPER = re.compile(r"^org\.apache\.flink\.util\.SerializedThrowable: ")
 _CAUSE = "\nCaused by: "
 _BEFORE_1_14 = " bytes in "
@@ -59,9 +59,9 @@ class CheckpointLog:
 NOTHING_LOGGED = CheckpointLog()
 
 
-def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
-    once = newest_by(lines, LINE, ("observed_at",))
-    events = ordered(once, "ts", "process", "record_hash", "ordinal")
+def checkpoint_log(lines: Rows) -> CheckpointLog:
+    distinct = newest_by(lines, LINE, ("observed_at",))
+    events = ordered(distinct, "ts", "process", "record_hash", "ordinal")
     if not events:
         return NOTHING_LOGGED
     by_kind = {
@@ -69,11 +69,11 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
         for kind in (TRIGGERED, COMPLETED, EXPIRED, DECLINED, LATE)
     }
     triggered, completed, declined = by_kind[TRIGGERED], by_kind[COMPLETED], by_kind[DECLINED]
-    savepoint = [event["is_savepoint"] for event in triggered if event["is_savepoint"] is not None]
+    flags = [event["is_savepoint"] for event in triggered if event["is_savepoint"] is not None]
     return CheckpointLog(
         triggered_at=_first(triggered, "ts"),
         checkpoint_type=_first(triggered, "checkpoint_type"),
-        is_savepoint=any(savepoint) if savepoint else None,
+        is_savepoint=any(flags) if flags else None,
         completed_at=_first(completed, "ts"),
         completed_bytes=largest(*(event["state_bytes"] for event in completed)),
         completed_ms=largest(*(event["duration_ms"] for event in completed)),
@@ -89,36 +89,33 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
     )
 
 
-def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
+def declines(log: CheckpointLog, names: Names) -> list[Row] | None:
     reported = (
-        {"at": event["ts"], **_of(event, _DECLINE), **_why(event)} for event in log.declined
+        {"at": event["ts"], **_select(event, _DECLINE), **_why(event)} for event in log.declined
     )
     return [
         {
             "vertex_id": entry["vertex_id"],
             "vertex_name": _name(entry, names),
-            **_of(entry, ("subtask", "attempt", "execution_id", "container", "host")),
+            **_select(entry, ("subtask", "attempt", "execution_id", "container", "host")),
             "at": iso(entry["at"]),
-            **_of(entry, ("reason", "exception", "log_line")),
+            **_select(entry, ("reason", "exception", "log_line")),
         }
         for entry in sorted(reported, key=rank)[:DECLINES_KEPT]
     ] or None
 
 
-def _of(row: Row, names: Iterable[str]) -> dict[str, Any]:
+def _select(row: Row, names: Iterable[str]) -> Row:
     return {name: row[name] for name in names}
 
 
-def late_messages(
-    log: CheckpointLog, names: Names, expired_at: int | None
-) -> list[dict[str, Any]] | None:
-    """With their delay after ``expired_at``."""
-    reported = ({"at": event["ts"], **_of(event, _LATE)} for event in log.late)
+def late_messages(log: CheckpointLog, names: Names, expired_at: int | None) -> list[Row] | None:
+    reported = ({"at": event["ts"], **_select(event, _LATE)} for event in log.late)
     return [
         {
             "vertex_id": entry["vertex_id"],
             "vertex_name": _name(entry, names),
-            **_of(entry, ("subtask", "container", "host")),
+            **_select(entry, ("subtask", "container", "host")),
             "at": iso(entry["at"]),
             "late_ms": None if expired_at is None else entry["at"] - expired_at,
         }
@@ -134,7 +131,7 @@ def root_cause(trace: str | None) -> str | None:
     return _WRAPPER.sub("", line) if line else None
 
 
-def _why(event: Row) -> dict[str, Any]:
+def _why(event: Row) -> Row:
     return {
         "reason": _reason(event),
         "exception": root_cause(event["detail"]),
@@ -156,9 +153,9 @@ def _report(events: Sequence[Row]) -> Report:
     )
 
 
-def _first(events: Iterable[Row], name: str) -> Any:
+def _first(events: Rows, name: str) -> Any:
     return next((event[name] for event in events if event[name] is not None), None)
 
 
-def _name(reported: Mapping[str, Any], names: Names) -> str | None:
+def _name(reported: Row, names: Names) -> str | None:
     return names.get(reported["vertex_id"]) or reported["task"]

@@ -1,9 +1,9 @@
-"""Phases of a checkpoint: the largest over all subtasks, which do not add up, and those of the
-slowest subtask, which do; and subtasks that did not acknowledge.
+"""Phases of a checkpoint: the largest of each over all subtasks, and those of the slowest subtask,
+which add up to its duration. Also subtasks that did not acknowledge.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
@@ -11,7 +11,7 @@ from typing import Any
 
 from spark_jobs.fold.checkpoint_by_rest import is_final
 from spark_jobs.fold.checkpoint_log import Names
-from spark_jobs.fold.rows import Row, grouped, largest, newest_known, rank
+from spark_jobs.fold.rows import Row, Rows, grouped, largest, newest_known, rank
 from spark_jobs.serving import PHASES
 
 INDEXES_KEPT = 50
@@ -32,22 +32,22 @@ Hosts = Sequence[str | None]
 
 @dataclass(frozen=True)
 class HostHistory:
-    of_vertex: dict[str, list[tuple[int, Hosts]]]
+    by_vertex: dict[str, list[tuple[int, Hosts]]]
 
     @classmethod
-    def of(cls, placements: Iterable[Row]) -> "HostHistory":
-        known = grouped((row for row in placements if row["host"] is not None), "vertex_id")
-        of_vertex: dict[str, list[tuple[int, Hosts]]] = {}
-        for vertex_id, rows in known.items():
-            seen = {(row["ts"], tuple(row["host"])) for row in rows}
-            of_vertex[vertex_id] = sorted(seen, key=rank) if len(seen) > 1 else list(seen)
-        return cls(of_vertex)
+    def of(cls, placements: Rows) -> "HostHistory":
+        with_hosts = grouped((row for row in placements if row["host"] is not None), "vertex_id")
+        by_vertex: dict[str, list[tuple[int, Hosts]]] = {}
+        for vertex_id, rows in with_hosts.items():
+            dated = {(row["ts"], tuple(row["host"])) for row in rows}
+            by_vertex[vertex_id] = sorted(dated, key=rank) if len(dated) > 1 else list(dated)
+        return cls(by_vertex)
 
     def at(self, vertex_id: str, at_ms: int) -> Hosts:
-        """The last known hosts at that time, else the first known after it."""
-        known = self.of_vertex.get(vertex_id, [])
-        place = bisect_right(known, at_ms, key=itemgetter(0))
-        return known[max(place - 1, 0)][1] if known else ()
+        """The last known hosts at that time, else the first later ones."""
+        dated = self.by_vertex.get(vertex_id, [])
+        index = bisect_right(dated, at_ms, key=itemgetter(0)) - 1
+        return dated[max(index, 0)][1] if dated else ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Subtask:
 
 @dataclass(frozen=True)
 class Durations:
-    """The subtasks of one vertex with a known duration: lists of one length."""
+    """Lists of equal length over the subtasks of one vertex that have a known duration."""
 
     vertex_id: str
     hosts: Hosts
@@ -75,7 +75,7 @@ class Durations:
     phases_ms: tuple[Sequence[int | None], ...]
 
     @classmethod
-    def of(cls, vertex_id: str, reported: Mapping[str, Any], hosts: Hosts) -> "Durations":
+    def of(cls, vertex_id: str, reported: Row, hosts: Hosts) -> "Durations":
         columns: list[Sequence[Any]] = [reported[name] or () for name in _TIMES]
         aborted = _aborted(reported)
         most = max(map(len, columns))
@@ -100,8 +100,9 @@ class Durations:
 
 @dataclass(frozen=True)
 class Missing:
-    """``count`` in all, the first ``indexes`` and their ``hosts``. ``late`` of them reported their
-    part afterwards, the slowest mostly in ``late_phase``.
+    """Subtasks of a vertex that did not acknowledge: ``count``, the first ``indexes``, ``hosts``.
+    ``late``: how many reported after the checkpoint's end; the slowest of these spent most of its
+    time in ``late_phase``.
     """
 
     vertex_id: str
@@ -114,8 +115,8 @@ class Missing:
 
 @dataclass(frozen=True)
 class CheckpointPhases:
-    """``missing``: None if no vertex was seen. ``latest_source``: the source subtask that started
-    last; no barriers arrive at sources.
+    """``missing``: None if no vertex was reported. ``latest_source``: the source subtask that
+    started last; sources start at the trigger.
     """
 
     phase_ms: dict[str, int | None] = field(default_factory=dict)
@@ -127,39 +128,35 @@ class CheckpointPhases:
 
     @property
     def dominant_phase(self) -> str | None:
-        """Of the slowest subtask, the earlier of two equal ones."""
+        """The longest phase of the slowest subtask, the earlier of two equal ones."""
         if self.slowest is None:
             return None
-        known = {phase: ms for phase in PHASES if (ms := self.slowest.phase_ms[phase])}
-        return max(known, key=lambda phase: known[phase]) if known else None
+        nonzero = {phase: ms for phase in PHASES if (ms := self.slowest.phase_ms[phase])}
+        return max(nonzero, key=lambda phase: nonzero[phase]) if nonzero else None
 
 
 def checkpoint_phases(
-    rows: Iterable[Row],
+    rows: Rows,
     trigger_time: int,
     hosts: HostHistory,
     is_settled: bool,
     sources: Collection[str] = (),
 ) -> CheckpointPhases:
-    """``is_settled``: the checkpoint has ended; answers before its end do not tell durations or
-    missing subtasks.
-    """
+    """``is_settled``: ended; only answers after that tell durations and missing subtasks."""
     durations: list[Durations] = []
     missing, unaligned, as_of, is_partial = [], [], None, False
-    for vertex_id, seen in grouped(rows, "vertex_id").items():
-        last = [row for row in seen if is_last(row)] if is_settled else seen
-        is_partial |= not last or (_has_durations(seen) and not _has_durations(last))
+    for vertex_id, answers in grouped(rows, "vertex_id").items():
+        last = [row for row in answers if is_last(row)] if is_settled else answers
+        is_partial |= not last or (_has_durations(answers) and not _has_durations(last))
         reported = newest_known(last, REPORTED, order)
-        of_vertex = hosts.at(vertex_id, trigger_time)
-        durations.append(Durations.of(vertex_id, reported, of_vertex))
-        lacking = _missing(vertex_id, reported, of_vertex)
-        missing += [lacking] if lacking.count > 0 else []
-        unaligned += (
-            [any(reported["subtask_unaligned"])]
-            if reported["subtask_unaligned"] is not None
-            else []
-        )
-        as_of = largest(as_of, *(row["observed_at"] for row in seen))
+        vertex_hosts = hosts.at(vertex_id, trigger_time)
+        durations.append(Durations.of(vertex_id, reported, vertex_hosts))
+        missing_here = _missing(vertex_id, reported, vertex_hosts)
+        if missing_here.count > 0:
+            missing.append(missing_here)
+        if reported["subtask_unaligned"] is not None:
+            unaligned.append(any(reported["subtask_unaligned"]))
+        as_of = largest(as_of, *(row["observed_at"] for row in answers))
     if as_of is None:
         return CheckpointPhases()
     if is_partial:
@@ -176,24 +173,18 @@ def checkpoint_phases(
         latest_source=_latest_start(
             [duration for duration in durations if duration.vertex_id in sources]
         ),
-        missing=tuple(
-            sorted(
-                missing,
-                key=lambda vertex: (vertex.vertex_id, vertex.count, vertex.indexes, vertex.hosts),
-            )
-        ),
+        missing=tuple(sorted(missing, key=lambda vertex: vertex.vertex_id)),
         as_of=as_of,
     )
 
 
 def is_last(row: Row) -> bool:
-    """Whether its checkpoint had ended, or all its subtasks had acknowledged."""
     return is_final(row["status"]) or (
         row["subtasks"] is not None and row["acknowledged"] == row["subtasks"]
     )
 
 
-def _has_durations(rows: Iterable[Row]) -> bool:
+def _has_durations(rows: Rows) -> bool:
     return any(row["subtask_end_to_end_ms"] for row in rows)
 
 
@@ -228,101 +219,79 @@ def _latest_start(durations: Sequence[Durations]) -> Subtask | None:
 
 def not_acknowledged(
     phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None
-) -> list[dict[str, Any]] | None:
+) -> list[Row] | None:
     if phases.missing:
         return [
-            _entry(
-                vertex.vertex_id,
-                names.get(vertex.vertex_id),
-                vertex.indexes,
-                vertex.count,
-                vertex.hosts,
-            )
+            {
+                "vertex_id": vertex.vertex_id,
+                "vertex_name": names.get(vertex.vertex_id),
+                "subtasks": list(vertex.indexes),
+                "count": vertex.count,
+                "hosts": list(vertex.hosts),
+            }
             | ({"late": vertex.late, "late_phase": vertex.late_phase} if vertex.late_phase else {})
             for vertex in phases.missing
         ]
-    if (
-        phases.missing is None
-        and subtasks is not None
-        and acknowledged is not None
-        and subtasks > acknowledged
-    ):
-        return [_entry(None, None, (), subtasks - acknowledged, ())]
+    if phases.missing is None and None not in (subtasks, acknowledged):
+        count = (subtasks or 0) - (acknowledged or 0)
+        row: Row = {
+            "vertex_id": None,
+            "vertex_name": None,
+            "subtasks": [],
+            "count": count,
+            "hosts": [],
+        }
+        return [row] if count > 0 else None
     return None
-
-
-def _entry(
-    vertex_id: str | None,
-    name: str | None,
-    indexes: Sequence[int],
-    count: int,
-    hosts: Sequence[str],
-) -> dict[str, Any]:
-    return {
-        "vertex_id": vertex_id,
-        "vertex_name": name,
-        "subtasks": list(indexes),
-        "count": count,
-        "hosts": list(hosts),
-    }
 
 
 def order(row: Row) -> Any:
     return is_final(row["status"]), rank(row["acknowledged"]), rank(row["observed_at"])
 
 
-def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
+def _missing(vertex_id: str, reported: Row, hosts: Hosts) -> Missing:
     acknowledged_at = reported["subtask_ack_time"] or ()
     aborted = _aborted(reported)
-    absent = (
-        [index for index, at in enumerate(acknowledged_at) if at is None or index in aborted]
-        if None in acknowledged_at or aborted
-        else []
-    )
-    places = sorted({host for index in absent if (host := _host(hosts, index)) is not None})
-    known = reported["subtasks"] is not None and reported["acknowledged"] is not None
-    # Counts may come without subtasks, and from another instant: known subtasks take precedence.
-    count = (
-        len(absent)
-        if acknowledged_at
-        else reported["subtasks"] - reported["acknowledged"]
-        if known
-        else 0
-    )
+    absent = []
+    if None in acknowledged_at or aborted:
+        absent = [
+            index for index, at in enumerate(acknowledged_at) if at is None or index in aborted
+        ]
+    absent_hosts = sorted({host for index in absent if (host := _host(hosts, index)) is not None})
+    # Counts may come without subtasks, or from another instant: known subtasks take precedence.
+    count = len(absent)
+    if not acknowledged_at and None not in (reported["subtasks"], reported["acknowledged"]):
+        count = reported["subtasks"] - reported["acknowledged"]
     return Missing(
         vertex_id,
         count,
         tuple(absent[:INDEXES_KEPT]),
-        tuple(places[:HOSTS_KEPT]),
+        tuple(absent_hosts[:HOSTS_KEPT]),
         *_late(reported, aborted),
     )
 
 
-def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, str | None]:
-    """How many reported their part although it was aborted, and the longest phase of the slowest.
-    Of an asynchronous part that was cut off Flink reports no duration: it had taken what the others
-    leave of end-to-end.
+def _late(reported: Row, aborted: Collection[int]) -> tuple[int, str | None]:
+    """How many aborted subtasks reported later, and the longest phase of the slowest. If the
+    asynchronous phase was cut off, Flink reports no duration: it is the rest of end-to-end.
     """
     columns = [reported[name] or () for name in _TIMES]
-    known: list[list[Any]] = [
-        times
-        for index in aborted
-        if (times := [values[index] if index < len(values) else None for values in columns])[0]
+    rows: list[list[Any]] = [
+        [values[index] if index < len(values) else None for values in columns] for index in aborted
     ]
-    if not known:
+    late = [times for times in rows if times[0]]
+    if not late:
         return 0, None
-    end_to_end, *phases = max(known, key=lambda times: (times[0] or 0, rank(times)))
-    *before, asynchronous = phases
-    if end_to_end is not None and asynchronous is None and None not in before:
-        phases = [*before, max(end_to_end - sum(value or 0 for value in before), 0)]
+    end_to_end, *phases = max(late, key=lambda times: (times[0] or 0, rank(times)))
+    *earlier_phases, asynchronous = phases
+    if asynchronous is None and None not in earlier_phases:
+        phases = [*earlier_phases, max(end_to_end - sum(earlier_phases), 0)]
     longest = max(range(len(PHASES)), key=lambda place: (phases[place] or 0, -place))
-    return len(known), PHASES[longest] if phases[longest] else None
+    return len(late), PHASES[longest] if phases[longest] else None
 
 
-def _aborted(reported: Mapping[str, Any]) -> frozenset[int]:
-    """Flink calls subtasks completed that reported to an aborted snapshot, but does not count an
-    acknowledgement.
-    """
+def _aborted(reported: Row) -> frozenset[int]:
+    """Subtasks that reported to an aborted checkpoint: Flink acknowledges none of them."""
     return frozenset(
         index for index, is_aborted in enumerate(reported["subtask_aborted"] or ()) if is_aborted
     )

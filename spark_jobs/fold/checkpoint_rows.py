@@ -1,4 +1,4 @@
-"""Rows by checkpoint. Those of the newest are remembered, so that late rows can be added."""
+"""Rows of the newest checkpoints are remembered, as more rows may arrive."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from operator import itemgetter
 from typing import Any
 
 from spark_jobs.fold import checkpoint_by_rest, checkpoint_phases
-from spark_jobs.fold.rows import LINE, Row, first_known, grouped, newest_by, rank
+from spark_jobs.fold.rows import LINE, Row, Rows, first_known, grouped, newest_by, rank
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
-"""Sources are read one after the other: rows of one checkpoint arrive in different runs."""
+"""Rows of one checkpoint may arrive in different runs, since sources are read one after another."""
 HELD_LEAST, HELD_MOST, PENDING_HELD = 2, 32, 32
 VALUES_HELD = 1_000_000
 
@@ -53,13 +53,13 @@ class CheckpointRows:
     def answered(self) -> set[CheckpointKey]:
         return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
 
-    def placed(self, executions: Iterable[Row]) -> "tuple[CheckpointRows, list[Row]]":
-        """Lines with task and host if now known, and those that changed."""
-        known = {row["execution_id"]: row for row in executions}
+    def placed(self, executions: Rows) -> "tuple[CheckpointRows, list[Row]]":
+        """The rows with tasks and hosts of lines if now known; the lines that changed."""
+        by_id = {row["execution_id"]: row for row in executions}
         lines: list[Row] = []
         changed: list[Row] = []
         for line in self.lines:
-            execution = known.get(line["execution_id"]) if lacks_place(line) else None
+            execution = by_id.get(line["execution_id"]) if lacks_place(line) else None
             if execution is not None:
                 line = {
                     **line,
@@ -72,9 +72,7 @@ class CheckpointRows:
     def essential(
         self, keys: Collection[CheckpointKey], key_of_line: Mapping[int, CheckpointKey]
     ) -> "CheckpointRows":
-        """The rows of ``keys`` that give the same facts as all rows; ``key_of_line``: by the line's
-        ``id()``.
-        """
+        """The rows that suffice for the facts of ``keys``. ``key_of_line``: by ``id()``."""
         return CheckpointRows(
             [
                 row
@@ -91,7 +89,7 @@ class CheckpointRows:
         )
 
     @staticmethod
-    def _by_key(rows: Iterable[Row], keys: Collection[CheckpointKey]) -> Iterable[list[Row]]:
+    def _by_key(rows: Rows, keys: Collection[CheckpointKey]) -> Iterable[list[Row]]:
         return grouped(
             (row for row in rows if key_of(row) in keys), "checkpoint_id", "trigger_time"
         ).values()
@@ -106,15 +104,16 @@ def to_hold(
     pending: Collection[CheckpointKey],
     values_of: Mapping[CheckpointKey, int],
 ) -> set[CheckpointKey]:
+    """The checkpoints whose rows are remembered. ``values_of``: number of values."""
     newest_first = sorted(triggers, key=lambda key: (key[1], key[0]), reverse=True)
-    open_ones = [key for key in newest_first if key in pending][:PENDING_HELD]
+    newest_pending = [key for key in newest_first if key in pending][:PENDING_HELD]
     ended = [key for key in newest_first if key not in pending]
-    held, values = set(open_ones[:1] or ended[:1]), 0
-    for place, key in enumerate([*open_ones, *ended[:HELD_MOST]]):
+    held, values = set(newest_pending[:1] or ended[:1]), 0
+    for index, key in enumerate([*newest_pending, *ended[:HELD_MOST]]):
         values += values_of.get(key, 0)
         is_recent = (
             key in pending
-            or place - len(open_ones) < HELD_LEAST
+            or index - len(newest_pending) < HELD_LEAST
             or key[1] >= newest_first[0][1] - HELD_MS
         )
         if is_recent and values <= VALUES_HELD:
@@ -147,21 +146,22 @@ def _known_columns(row: Row) -> Row:
 
 
 def _reporting(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
+    """Rows with the newest known value of a column, and the last row."""
     if len(rows) == 1:
         return list(rows)
-    taken: dict[str, tuple[Any, Row]] = {}
+    newest: dict[str, tuple[Any, Row]] = {}
     for row in rows:
-        at = order(row)
+        position = order(row)
         for name in names:
             if row[name] is None:
                 continue
-            known = taken.get(name)
+            other = newest.get(name)
             # Values may be long lists, so they are only compared if two rows tie.
             if (
-                known is None
-                or at > known[0]
-                or (at == known[0] and rank(row[name]) > rank(known[1][name]))
+                other is None
+                or position > other[0]
+                or (position == other[0] and rank(row[name]) > rank(other[1][name]))
             ):
-                taken[name] = at, row
+                newest[name] = position, row
     last = max(rows, key=lambda row: rank(row["observed_at"]))
-    return list({id(row): row for row in (*(row for _, row in taken.values()), last)}.values())
+    return list({id(row): row for row in (*(row for _, row in newest.values()), last)}.values())

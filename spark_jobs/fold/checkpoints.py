@@ -1,5 +1,5 @@
-"""The checkpoints that new rows concern, and their facts from all their rows. Earlier rows that are
-not remembered are looked up in the lake.
+"""Recomputes facts of checkpoints that new rows concern, from all their rows; forgotten ones are
+looked up in the lake.
 """
 
 from collections import Counter
@@ -27,14 +27,14 @@ from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.serving import CHECKPOINT_FACT
 
 FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
-"""Facts kept one by one: at least the look-back of a window, and all that may be judged again."""
+"""Facts kept one by one: at least those of a window's look-back, and all that may be judged again."""
 JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200
 SIZED_LATE_MS = 24 * HOUR_MS
-"""Before the facts that are kept one by one: new files do not concern earlier checkpoints."""
+"""A new ``_metadata`` concerns no checkpoint that is this much older than the kept facts."""
 
-# Texts that only a fact's own page and the rules about the newest failures need.
+# Only a fact's page and the rules about the newest failures need these texts.
 _BULKY = (
     *(column.name for column in CHECKPOINT_FACT.columns if column.kind == "json"),
     "failure_message",
@@ -43,9 +43,8 @@ _UNREAD = ("exception", "sources")
 
 
 class Lookup(NamedTuple):
-    """What is needed of the lake: rows of checkpoints triggered from ``from_ms`` to ``to_ms`` (both
-    included), all snapshots of ``keys`` (:mod:`spark_jobs.fold.wanted_snapshots`), all metric
-    samples of ``minutes`` (their starts in epoch ms).
+    """Rows needed from the lake: of checkpoints triggered from ``from_ms`` to ``to_ms`` (included),
+    snapshots with ``keys`` (``wanted_snapshots``), and metric samples of ``minutes`` (starts).
     """
 
     from_ms: int
@@ -59,22 +58,21 @@ NO_CHECKPOINTS = (0, -1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``retracted``: keys of earlier facts that got another key. ``known``: all facts in memory;
-    ``older``: a summary of the others. ``rows``: of the recomputed ones. ``remembered``: fields of
-    the next state.
+    """``rows``: of the recomputed facts. ``retracted``: former keys of facts. ``known``: all facts
+    in memory; ``older``: a summary of others. ``remembered``: fields of the next state.
     """
 
-    recomputed: dict[CheckpointKey, dict[str, Any]]
+    recomputed: dict[CheckpointKey, Row]
     retracted: list[CheckpointKey]
     known: dict[CheckpointKey, Row]
     older: OlderFacts
     rows: CheckpointRows
-    remembered: dict[str, Any]
+    remembered: Row
 
 
 def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
-    """Never a :class:`Lookup` if ``update`` already has looked-up rows."""
-    held, moved = CheckpointRows(
+    """A ``Lookup`` if earlier rows are needed and ``update`` has none yet."""
+    held, newly_placed = CheckpointRows(
         before.checkpoints, before.vertex_checkpoints, before.lines
     ).placed(update.executions)
     fresh = CheckpointRows(
@@ -86,7 +84,7 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
         held
         + fresh
         + CheckpointRows(
-            update.found_checkpoints, update.found_vertex_checkpoints, update.found_lines
+            update.earlier_checkpoints, update.earlier_vertex_checkpoints, update.earlier_lines
         )
     )
     known_triggers = triggers.merged(
@@ -102,34 +100,33 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
     def is_held(key: CheckpointKey) -> bool:
         return key in held_keys or before.released_to is None or key[1] > before.released_to
 
-    new_lines = {_line(line) for line in (*fresh.lines, *moved)}
+    new_lines = {_line(line) for line in (*fresh.lines, *newly_placed)}
     touched = fresh.answered() | {
         key_of_line[id(line)]
         for line in rows.lines
         if id(line) in key_of_line and _line(line) in new_lines
     }
-    snapshots = [*before.snapshots, *update.snapshots, *update.found_snapshots]
+    snapshots = [*before.snapshots, *update.snapshots, *update.earlier_snapshots]
     full_sizes = FullSizes(update.job_id, snapshots, known_triggers)
     sized, written_ms = _sized_by_now(update, before, job, full_sizes, known_triggers)
-    touched |= (
-        sized
-        | _perhaps_ended(update, before)
-        | _perhaps_explained(update, before)
-        | _placed_by_now(update, before)
-    )
+    touched |= sized | _perhaps_ended(update, before) | _perhaps_explained(update, before)
+    placed = {row["execution_id"] for row in update.executions}
+    touched |= {key_of(row) for row in before.unplaced if row["execution_id"] in placed}
     numbers = {number for number, _ in touched}
     touched |= {key for key in stand_ins if key[0] in numbers}
     touched |= {key for key in (*known_triggers, *held_keys) if key[0] in numbers and is_held(key)}
-    if update.found is None and (
+    if update.looked_up_span is None and (
         missing := [*written_ms, *(key[1] for key in touched if not is_held(key))]
     ):
         return Lookup(min(missing) - _looked_back_ms(before), max(missing))
 
-    of_touched = rows.about(numbers)
-    of_numbers = {
-        key: lines for key, lines in anchored.items() if update.found or key[0] in numbers
+    touched_rows = rows.about(numbers)
+    needed_lines = {
+        key: lines for key, lines in anchored.items() if update.looked_up_span or key[0] in numbers
     }
-    facts = checkpoint_facts(rows if update.found else of_touched, of_numbers, job, full_sizes)
+    facts = checkpoint_facts(
+        rows if update.looked_up_span else touched_rows, needed_lines, job, full_sizes
+    )
     recomputed = {key: fact for key, fact in facts.items() if key in touched}
     retracted = {key for key in stand_ins & touched if key not in recomputed}
     remembered = {key: fact for fact in before.facts if (key := key_of(fact)) not in retracted}
@@ -139,7 +136,7 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
         sorted(retracted),
         known,
         before.older.without(known.keys() | retracted),
-        of_touched,
+        touched_rows,
         {
             **_rows_remembered(rows, known, key_of_line, before, update),
             "triggers": triggers.as_rows(known_triggers),
@@ -150,35 +147,34 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
     )
 
 
-def facts_remembered(
-    checkpoints: Checkpoints, before: JobState, judged_start: int | None
-) -> dict[str, Any]:
-    """The newest facts one by one, the others as a summary. Windows from ``judged_start`` on may be
-    judged again.
+def facts_remembered(checkpoints: Checkpoints, before: JobState, judged_start: int | None) -> Row:
+    """Fields of the next state: newest facts, a summary of others. Windows from ``judged_start`` on
+    may be judged again.
     """
     newest_first = sorted(checkpoints.known.values(), key=trigger_order, reverse=True)
     since = inf if judged_start is None else judged_start - JUDGED_AGAIN_MS
     recent = sum(fact["trigger_time"] >= since for fact in newest_first)
     kept = min(recent + FACTS_KEPT, FACTS_KEPT_MOST)
-    lasting = [fact for fact in newest_first[kept:] if fact["final"]]
+    settled = [fact for fact in newest_first[kept:] if fact["final"]]
     pending = [fact for fact in newest_first[kept:] if not fact["final"]]
     in_order = [
-        _carried_row(fact, place < WITH_TEXTS)
-        for place, fact in enumerate([*newest_first[:kept], *pending])
+        _remembered_fact(fact, index < WITH_TEXTS)
+        for index, fact in enumerate([*newest_first[:kept], *pending])
     ][::-1]
     facts_since = before.facts_since
-    if lasting or facts_since is not None:
+    if settled or facts_since is not None:
         facts_since = newest_first[:kept][-1]["trigger_time"]
     return {
         "facts": in_order,
         "facts_since": facts_since,
-        "older": checkpoints.older.joined_by(lasting),
+        "older": checkpoints.older.joined_by(settled),
     }
 
 
-def lacks_history(
+def history_lookup(
     known: Iterable[Row], before: JobState, starts_ms: Iterable[int]
 ) -> Lookup | None:
+    """A lookup if windows from ``starts_ms`` on have too few checkpoints before."""
     if before.facts_since is None:
         return None
     kept = [fact["trigger_time"] for fact in known if fact["trigger_time"] >= before.facts_since]
@@ -189,12 +185,14 @@ def lacks_history(
 
 
 def _looked_back_ms(before: JobState) -> int:
+    """Time that probably contains twice as many checkpoints as a window needs."""
     in_order = sorted(fact["trigger_time"] for fact in before.facts)
     usual_ms = percentile((later - earlier for earlier, later in pairwise(in_order)), 0.9) or 0
     return min(max(2 * round(usual_ms) * CHECKPOINTS, HOUR_MS // 6), 24 * HOUR_MS)
 
 
 def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
+    """Pending checkpoints that, by new rows, the job may have dropped."""
     ended = any(answer["state"] in OVER_STATES for answer in update.answers) or any(
         event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in update.events
     )
@@ -245,6 +243,7 @@ def _sized_by_now(
     full_sizes: FullSizes,
     known: Mapping[CheckpointKey, Any],
 ) -> tuple[set[CheckpointKey], list[int]]:
+    """Checkpoints that new _metadata may size, and times of files of unknown ones."""
     if not update.snapshots or not job.writing.may_lack_full_size:
         return set(), []
     lacking = (fact for fact in before.facts if fact["state_bytes"] is None)
@@ -268,17 +267,12 @@ def _sized_by_now(
     return sized | older, [at for at in written if at in looked_at]
 
 
-def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    known = {row["execution_id"] for row in update.executions}
-    return {key_of(row) for row in before.unplaced if row["execution_id"] in known}
-
-
 def _facts_looked_up(
     facts: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapping[CheckpointKey, Any]
 ) -> dict[CheckpointKey, Row]:
-    if update.found is None:
+    if update.looked_up_span is None:
         return {}
-    from_ms, to_ms = update.found
+    from_ms, to_ms = update.looked_up_span
     return {key: fact for key, fact in facts.items() if key in known and from_ms <= key[1] <= to_ms}
 
 
@@ -288,7 +282,7 @@ def _rows_remembered(
     key_of_line: Mapping[int, CheckpointKey],
     before: JobState,
     update: JobUpdate,
-) -> dict[str, Any]:
+) -> Row:
     keys = rows.answered() | set(key_of_line.values())
     values = Counter[CheckpointKey]()
     for row in rows.vertex_checkpoints:
@@ -311,7 +305,7 @@ def _rows_remembered(
     }
 
 
-def _carried_row(fact: Row, with_texts: bool) -> Row:
+def _remembered_fact(fact: Row, with_texts: bool) -> Row:
     left_out = () if with_texts else _BULKY
     return {
         name: None if name in left_out else value

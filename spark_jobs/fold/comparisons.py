@@ -1,5 +1,4 @@
 from collections.abc import Iterable
-from typing import Any
 
 from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.older_facts import is_completed_checkpoint
@@ -8,8 +7,10 @@ from spark_jobs.fold.snapshots import directory_of
 from spark_jobs.fold.state import JobState
 
 
-def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
-    """After a restore the restored snapshot, else the last one completed."""
+def comparisons(facts: Iterable[Row], state: JobState) -> list[Row]:
+    """``COMPARISON`` rows: a checkpoint and the one completed before it, or the snapshot restored
+    in between.
+    """
     completed = [
         (fact["trigger_time"], fact["checkpoint_id"], directory)
         for fact in facts
@@ -21,17 +22,17 @@ def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
         if annotation["kind"] == "restore"
         and (directory := directory_of((annotation["detail"] or {}).get("path")))
     ]
-    compared, before = [], None
+    rows, previous = [], None
     # At one instant the restore comes first.
     for at, checkpoint_id, directory in sorted([*completed, *restores], key=rank):
-        if checkpoint_id is not None and before is not None:
-            compared.append(
+        if checkpoint_id is not None and previous is not None:
+            rows.append(
                 {
                     "checkpoint_id": checkpoint_id,
                     "trigger_time": at,
                     "directory": directory,
-                    "compared_with": before,
+                    "compared_with": previous,
                 }
             )
-        before = directory
-    return compared
+        previous = directory
+    return rows

@@ -1,12 +1,12 @@
-"""How long a job was down around its restarts, by the JobManager's log: from the first switch to
-RESTARTING until every failed or cancelled task runs again, over any number of restarts. Detection
-comes before it: from the first failed task to the restart. Its parts: cancel, until the last task
-of the old attempt ended; wait, until the job is RUNNING; failed attempts, until the next restart;
-redeploy, until the last task began to restore its state (before 1.14, to the end); restore, until
-all tasks run.
+"""Outages: how long a job was down around its restarts, by the JobManager's log. An outage lasts
+from the first RESTARTING until every failed or cancelled task runs again, over any number of
+restarts. Its parts: *cancel*, until the last task of the old attempt ended; *wait*, until the job
+is RUNNING; *failed attempts*, until the next restart; *redeploy*, until the last task began to
+restore its state (before 1.14, until all run); *restore*, until all run. Before it comes *detect*:
+from the first failed task to RESTARTING.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +14,10 @@ from ingest.job_states import TERMINAL_STATES
 from ingest.messages import join_messages, message
 from spark_jobs.fold.adaptive_restarts import RECREATED
 from spark_jobs.fold.retention import events_whole_from
-from spark_jobs.fold.rows import Row, grouped, iso, ordered
+from spark_jobs.fold.rows import Row, Rows, grouped, iso, ordered
 
 DETECTED_WITHIN_MS = 60_000
-"""A task that failed longer before belongs to an earlier restart."""
+"""A task that failed longer before a restart belongs to an earlier one."""
 OUTAGES_KEPT = 100
 _ENDED = ("FAILED", "CANCELED")
 _Task = tuple[Any, Any]
@@ -25,33 +25,35 @@ _Task = tuple[Any, Any]
 
 @dataclass
 class _Outage:
-    """``down``: tasks that do not run; ``restarts``: instants of RESTARTING, ``again``: of RUNNING
-    after them.
+    """``down``: tasks that do not run. For each restart the instants of RESTARTING (``restarts``),
+    the last ended task (``cancelled``), and RUNNING.
     """
 
     failed_at: int | None
     down: set[_Task]
     restarts: list[int] = field(default_factory=list)
-    again: list[int] = field(default_factory=list)
+    running: list[int] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
     restoring_at: int | None = None
 
+    @property
+    def is_restarting(self) -> bool:
+        return len(self.running) < len(self.restarts)
 
-def outages(events: Iterable[Row], remembered: Sequence[Row], known: Sequence[Row]) -> list[Row]:
-    """Outages that ended, oldest first. ``remembered``: events from an earlier run. ``known``:
-    earlier results, kept if their lines are no longer available.
+
+def outages(events: Rows, remembered: Sequence[Row], known: Sequence[Row]) -> list[Row]:
+    """Outages that ended, oldest first. ``remembered``: earlier events. ``known``: earlier results,
+    kept if their lines are forgotten.
     """
     whole_from = events_whole_from(remembered)
     by_instant = {entry["at"]: entry for entry in known}
-    for of_process in grouped(events, "process").values():
-        if any(event["kind"] == "job_state" for event in of_process):
-            by_instant.update(
-                (entry["at"], entry) for entry in _log_outages(of_process, whole_from)
-            )
+    for process_events in grouped(events, "process").values():
+        if any(event["kind"] == "job_state" for event in process_events):
+            by_instant |= {entry["at"]: entry for entry in _log_outages(process_events, whole_from)}
     return sorted(by_instant.values(), key=lambda entry: int(entry["at"]))[-OUTAGES_KEPT:]
 
 
-def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
+def words_of(outage: Row) -> tuple[str, Row]:
     parts = {"detect": outage["detect_ms"], **outage["parts_ms"]}
     reported = join_messages(
         (
@@ -85,8 +87,8 @@ def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
     ), detail
 
 
-def _log_outages(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
-    """In the log of one JobManager: TaskManagers also log task changes, by their own clocks."""
+def _log_outages(events: Rows, whole_from: int) -> Iterator[Row]:
+    """Outages in one JobManager's log. TaskManagers log tasks too, but by their own clocks."""
     failed: list[tuple[int, _Task]] = []
     outage: _Outage | None = None
     for event in ordered(events, "ts", "file", "offset", "record_hash", "ordinal"):
@@ -101,14 +103,10 @@ def _log_outages(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
                     outage = _Outage(since[0][0] if since else None, {pair for _, pair in since})
                     failed.clear()
                 _restart(outage, at)
-            elif (
-                state == "RUNNING"
-                and outage is not None
-                and len(outage.again) < len(outage.restarts)
-            ):
-                outage.again.append(at)
+            elif state == "RUNNING" and outage is not None and outage.is_restarting:
+                outage.running.append(at)
                 if event["from_state"] == RECREATED:
-                    # Its tasks may be different ones: those deployed from now on.
+                    # The new graph may have other tasks: those deployed from now on.
                     outage.down.clear()
             elif state in TERMINAL_STATES or state in ("FAILING", "CANCELLING", "SUSPENDED"):
                 outage = None
@@ -117,32 +115,32 @@ def _log_outages(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
                 failed.append((at, task))
         elif kind == "task_deployed" or (kind == "task_state" and state in _ENDED):
             outage.down.add(task)
-            if state in _ENDED and len(outage.again) < len(outage.restarts):
+            if state in _ENDED and outage.is_restarting:
                 outage.cancelled[-1] = max(outage.cancelled[-1], at)
         elif kind == "task_state" and state == "INITIALIZING":
             outage.restoring_at = at
         elif kind == "task_state" and state == "RUNNING":
             outage.down.discard(task)
-            if not outage.down and len(outage.again) == len(outage.restarts):
+            if not outage.down and not outage.is_restarting:
                 yield _outage(outage, at)
                 outage = None
 
 
 def _restart(outage: _Outage, at: int) -> None:
-    if len(outage.again) < len(outage.restarts):
+    if outage.is_restarting:
         # RESTARTING twice without RUNNING between them: the JobManager changed.
-        outage.again.append(at)
+        outage.running.append(at)
     outage.restarts.append(at)
     outage.cancelled.append(at)
     outage.restoring_at = None
 
 
 def _outage(outage: _Outage, ended_at: int) -> Row:
-    begun, deployed_at = outage.restarts[0], outage.again[-1]
-    pairs = list(zip(outage.restarts, outage.cancelled, outage.again, strict=True))
-    attempts = sum(
-        restarted - again
-        for again, restarted in zip(outage.again, outage.restarts[1:], strict=False)
+    begun, deployed_at = outage.restarts[0], outage.running[-1]
+    restarts = list(zip(outage.restarts, outage.cancelled, outage.running, strict=True))
+    failed_attempts_ms = sum(
+        restarted - running
+        for running, restarted in zip(outage.running, outage.restarts[1:], strict=False)
     )
     restoring_at = outage.restoring_at
     return {
@@ -152,9 +150,9 @@ def _outage(outage: _Outage, ended_at: int) -> Row:
         "downtime_ms": ended_at - begun,
         "detect_ms": None if outage.failed_at is None else begun - outage.failed_at,
         "parts_ms": {
-            "cancel": sum(cancelled - restarted for restarted, cancelled, _ in pairs),
-            "wait": sum(again - cancelled for _, cancelled, again in pairs),
-            "failed_attempts": attempts if len(pairs) > 1 else None,
+            "cancel": sum(cancelled - restarted for restarted, cancelled, _ in restarts),
+            "wait": sum(running - cancelled for _, cancelled, running in restarts),
+            "failed_attempts": failed_attempts_ms if len(restarts) > 1 else None,
             "redeploy": (ended_at if restoring_at is None else restoring_at) - deployed_at,
             "restore": None if restoring_at is None else ended_at - restoring_at,
         },

@@ -1,16 +1,15 @@
-"""When a job ended while checkpoints were pending."""
+"""Endings: changes of a job's state that drop its pending checkpoints."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from ingest.messages import message
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, Rows
 
 COORDINATOR_STOPPED = "coordinator_stopped"
 STATE_CHANGED = ("job_state", "job_terminal")
-# Entering one of these, the JobManager suspends the coordinator, which drops every pending
-# checkpoint.
+# In these states the coordinator is suspended and drops all_endings pending checkpoint.
 ENDING_STATES = ("FAILING", "RESTARTING", "CANCELLING", "SUSPENDED", *TERMINAL_STATES)
 BY_FAILURE = ("FAILING", "RESTARTING", "FAILED")
 STOPPED = "STOPPED"
@@ -21,8 +20,8 @@ DEFAULT_TIMEOUT_MS = 10 * 60 * 1000
 
 @dataclass(frozen=True, order=True)
 class Ending:
-    """``ending``: the job's new state, or ``STOPPED`` if only its checkpoint coordinator was
-    stopped. ``NOT_LISTED`` is dated when it was noticed.
+    """``ending``: the job's new state, or ``STOPPED`` if only its checkpoint coordinator stopped.
+    ``NOT_LISTED`` is dated when noticed.
     """
 
     ended_at: int
@@ -45,7 +44,7 @@ class Ending:
         return self.ending not in BY_FAILURE
 
 
-def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
+def endings(jobs: Rows, events: Rows) -> list[Ending]:
     logged = (
         Ending(event["ts"], (event["to_state"] or STOPPED).upper(), event["observed_at"])
         for event in events
@@ -70,17 +69,16 @@ def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
 
 
 def reported_states(job: Row) -> list[tuple[int, str]]:
-    """States with a time in REST's answer."""
     dated = [(entry["since"], entry["state"]) for entry in job["state_since"] or ()]
     ended = [(job["end_time"], job["state"])] if job["state"] in TERMINAL_STATES else []
     return [(at, state) for at, state in (*dated, *ended) if at is not None and state is not None]
 
 
-def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending | None:
+def ending_between(all_endings: Sequence[Ending], from_ms: int, to_ms: int) -> Ending | None:
     return next(
         (
             ending
-            for ending in every
+            for ending in all_endings
             if from_ms <= ending.ended_at <= to_ms and ending.ending != NOT_LISTED
         ),
         None,
@@ -88,14 +86,17 @@ def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending 
 
 
 def first_ending(
-    every: Sequence[Ending], trigger_time: int, logged_trigger: int | None, timeout_ms: int | None
+    all_endings: Sequence[Ending],
+    trigger_time: int,
+    logged_trigger: int | None,
+    timeout_ms: int | None,
 ) -> Ending | None:
-    """The first ending after the trigger, within the time-out if only REST reported the trigger."""
+    """The first ending after the trigger; within the time-out if only REST has the trigger."""
     within_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms
     return next(
         (
             ending
-            for ending in every
+            for ending in all_endings
             if ending.ended_at >= trigger_time
             and (logged_trigger is not None or ending.ended_at - trigger_time <= within_ms)
         ),

@@ -1,20 +1,21 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from spark_jobs.fold.checkpoint_log import root_cause
-from spark_jobs.fold.rows import Row, first_known, rank
+from spark_jobs.fold.rows import Row, Rows, first_known, rank
 
 LOGGED_LATE_MS = 1_000
 """A job's change of state is logged up to this long after the failure that caused it."""
 TOGETHER_MS = 2_000
-"""The first of these failures is the cause, the others follow from it."""
+"""Of failures within this time, the first is the cause of the others."""
 SAME_MS = 100
+"""Log and REST date one failure this close."""
 _FAILING = ("FAILING", "FAILED", "RESTARTING")
 
 
 @dataclass(frozen=True)
 class Failure:
-    """``text``: class and message of the innermost cause. ``of_task``: not the job as a whole."""
+    """``text``: class and message of the innermost cause. ``of_task``: a task failed."""
 
     at: int
     by_log: bool
@@ -23,10 +24,9 @@ class Failure:
     trace: str | None
 
 
-def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
-    every_failure = {*map(_logged, filter(is_failure, events)), *map(_reported, exceptions)}
+def failures(events: Rows, exceptions: Rows) -> list[Failure]:
     return sorted(
-        every_failure,
+        {*map(_logged, filter(is_failure, events)), *map(_reported, exceptions)},
         key=lambda failure: (
             failure.at,
             not failure.by_log,
@@ -48,12 +48,12 @@ def is_failure(event: Row) -> bool:
     )
 
 
-def failure_between(every: Sequence[Failure], from_ms: int, to_ms: int) -> Failure | None:
-    inside = [failure for failure in every if from_ms <= failure.at <= to_ms]
+def failure_between(all_failures: Sequence[Failure], from_ms: int, to_ms: int) -> Failure | None:
+    inside = [failure for failure in all_failures if from_ms <= failure.at <= to_ms]
     first = next((failure for failure in inside if failure.at >= inside[-1].at - TOGETHER_MS), None)
     if first is None:
         return None
-    # The log's cause was read from the whole trace; of two kept traces the longer one is better.
+    # The log's cause is from the whole trace. Of shortened traces, the longest is best.
     same = [
         failure
         for failure in inside

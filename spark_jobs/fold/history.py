@@ -1,6 +1,8 @@
+"""Samples of a job: rows of the fold → ``spark_jobs.diagnosis.samples``, in order of time."""
+
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from itertools import groupby
@@ -11,7 +13,7 @@ from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, PAST_WINDOWS, Timed
-from spark_jobs.fold.rows import Row, iso, rank
+from spark_jobs.fold.rows import Row, Rows, iso, rank
 from spark_jobs.serving import CHECKPOINT_FACT, LOG_EVENT_FIELDS
 
 PAST_MS = 2 * 3600 * 1000
@@ -25,9 +27,10 @@ def _names(part: Any) -> tuple[str, ...]:
 
 
 _PER_SUBTASK = tuple(
-    place for place, field in enumerate(fields(samples.VertexWindow)) if field.default == ()
+    index for index, field in enumerate(fields(samples.VertexWindow)) if field.default == ()
 )
-_DOCUMENTS: dict[str, Any] = {
+"""Indexes of the fields of ``VertexWindow`` that have a value per subtask."""
+_DOCUMENTS: Row = {
     "detail": {},
     **{column.name: () for column in CHECKPOINT_FACT.columns if column.kind == "json"},
 }
@@ -41,9 +44,7 @@ _COLUMN_OF: dict[tuple[type, str], str] = {
 
 @dataclass(frozen=True)
 class History:
-    """Samples by instant. ``states``: of the job, and when it entered them. ``vertex_states``: the
-    newest of each ten minutes.
-    """
+    """``states``: when the job entered which. ``vertex_states``: the newest in each ten minutes."""
 
     checkpoints: Timed
     annotations: Timed
@@ -58,13 +59,12 @@ class History:
     vertex_states: Sequence[tuple[int, tuple[samples.VertexState, ...]]]
 
 
-def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
-    """By the instant in column ``at``; rows without one are left out."""
+def timed(part: type[SampleT], rows: Rows, at: str) -> Timed:
+    """Samples by the instant in column ``at``, if known."""
     return in_order([(row[at], sample(part, row)) for row in rows if row[at] is not None])
 
 
 def in_order(dated: list[tuple[int, Any]]) -> Timed:
-    """In order of time, then of content, which is only compared in a tie."""
     dated.sort(key=itemgetter(0))
     ordered = [
         pair for _, tied in groupby(dated, key=itemgetter(0)) for pair in _by_content(list(tied))
@@ -83,7 +83,7 @@ def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
 
 
 def sample(part: type[SampleT], row: Row) -> SampleT:
-    """A field is the column of its name, an instant without the suffix ``_ms``."""
+    """Its fields have the values of the columns of their names, without the suffix ``_ms``."""
     return part(*_values(cast(Hashable, part), tuple(row))(row))
 
 
@@ -98,29 +98,29 @@ def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
 def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
     columns = columns_read(part, known)
     documents = [
-        (place, _DOCUMENTS[name]) for place, name in enumerate(_names(part)) if name in _DOCUMENTS
+        (index, _DOCUMENTS[name]) for index, name in enumerate(_names(part)) if name in _DOCUMENTS
     ]
     if not documents and None not in columns:
         return itemgetter(*columns)
 
     def read(row: Row) -> Sequence[Any]:
         values = [None if name is None else row[name] for name in columns]
-        for place, otherwise in documents:
-            values[place] = otherwise if values[place] is None else _document(values[place])
+        for index, empty in documents:
+            values[index] = empty if values[index] is None else _document(values[index])
         return values
 
     return read
 
 
 def log_event(event: Row) -> samples.LogEvent:
-    """Dated no later than it was read, since the declared time zone may be wrong."""
+    """Not later than when it was read: the declared time zone may be wrong."""
     change = " -> ".join(
         state for state in (event["from_state"], event["to_state"]) if state is not None
     )
     same = ("kind", "checkpoint_id", "vertex_id", "subtask", "attempt", "host", "container")
-    # Events that an earlier version remembered lack the newest fields.
-    read = {name: event.get(name) for name in LOG_EVENT_FIELDS}
-    read["trigger_time"] = iso(read["trigger_time"])
+    # Events remembered by an earlier version of Weir lack new fields.
+    event_fields = {name: event.get(name) for name in LOG_EVENT_FIELDS}
+    event_fields["trigger_time"] = iso(event_fields["trigger_time"])
     return samples.LogEvent(
         at_ms=min(event["ts"], event["observed_at"]),
         **{name: event[name] for name in same},
@@ -128,32 +128,36 @@ def log_event(event: Row) -> samples.LogEvent:
         reason=event["reason"] if event["reason"] is not None else change or None,
         message=event["message"] and event["message"][:MESSAGE_CHARS],
         detail=condensed(event["detail"], DETAIL_CHARS),
-        fields={name: value for name, value in read.items() if value is not None},
+        fields={name: value for name, value in event_fields.items() if value is not None},
     )
 
 
-def read_by_rules(events: Iterable[Row]) -> Timed:
-    kinds, read = events_read(), map(log_event, events)
-    return in_order([(event.at_ms, event) for event in read if event.rule_kind in kinds])
+def read_by_rules(events: Rows) -> Timed:
+    kinds, samples_of_events = events_read(), map(log_event, events)
+    return in_order(
+        [(event.at_ms, event) for event in samples_of_events if event.rule_kind in kinds]
+    )
 
 
 def vertex_window(row: Row) -> samples.VertexWindow:
     values = list(_values(cast(Hashable, samples.VertexWindow), tuple(row))(row))
-    for place in _PER_SUBTASK:
-        if (reported := values[place]) is not None:
-            values[place] = _per_subtask(reported)
+    for index in _PER_SUBTASK:
+        if (reported := values[index]) is not None:
+            is_unknown = reported.count(None) == len(reported)
+            values[index] = () if is_unknown else tuple(reported)
     return samples.VertexWindow(*values)
 
 
 def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.VertexPast, ...]:
-    newest: dict[str, int] = {}
+    instants, windows = known
+    counts: dict[str, int] = {}
     kept: list[samples.VertexPast] = []
     for window in reversed(
-        known[1][bisect_left(known[0], since_ms) : bisect_left(known[0], start_ms)]
+        windows[bisect_left(instants, since_ms) : bisect_left(instants, start_ms)]
     ):
-        newer = newest.get(window.vertex_id, 0)
-        if newer < PAST_WINDOWS:
-            newest[window.vertex_id] = newer + 1
+        count = counts.get(window.vertex_id, 0)
+        if count < PAST_WINDOWS:
+            counts[window.vertex_id] = count + 1
             kept.append(window)
     return tuple(reversed(kept))
 
@@ -183,14 +187,10 @@ def _document(value: Any) -> Any:
     return tuple(document) if isinstance(document, list) else document
 
 
-def _per_subtask(values: Sequence[Any]) -> tuple[Any, ...]:
-    return () if values.count(None) == len(values) else tuple(values)
-
-
 STATES_KEPT = 200
 
 
-def entered_states(jobs: Iterable[Row], events: Iterable[Row]) -> list[tuple[int, str]]:
+def entered_states(jobs: Rows, events: Rows) -> list[tuple[int, str]]:
     reported = {
         (entry["since"], entry["state"]) for job in jobs for entry in job["state_since"] or ()
     }

@@ -1,49 +1,50 @@
-"""How many of a job's subtasks run on which host, and what happened there: rows of ``job_host`` and
-``host_event``. A new kind is one of ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``), with its word
-in ``webapp/hosts/concentration.py``, its sentence in ``timeline.py`` and its count in ``lookup.py``
-there.
+"""How many of a job's subtasks run on which host, and what happened there: ``job_host`` and
+``host_event``. A new kind of event: ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``); in
+``webapp/hosts/``, its word (``concentration.py``), sentence (``timeline.py``) and count
+(``lookup.py``).
 """
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
-from spark_jobs.fold.rows import Row, grouped
+from spark_jobs.fold.rows import Row, Rows, grouped
 
 NAME_CHARS = 300
 ONE_MOVE_MS = 10_000
-"""A restart moves all vertices, but their places are requested one after the other."""
+"""A restart moves all vertices at once, but REST is asked for one vertex after the other."""
 FEW_HOSTS = 3
+"""A checkpoint that expired on more hosts, and on more than half of them, is no event of a host."""
 
 
-def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[dict[str, Any]]:
-    """``placements``: when each was first seen. If the job left the host or ended, the row has the
-    last subtasks there.
+def job_hosts(placements: Rows, ended_ms: int | None = None) -> list[Row]:
+    """``placements``: hosts of each vertex since when. If the job left or ended, the row has the
+    last subtasks.
     """
-    here: dict[str, list[_Stay]] = {}
+    stays_by_host: dict[str, list[_Stay]] = {}
     newest = None
-    for of_vertex in grouped((row for row in placements if row["host"]), "vertex_id").values():
-        in_order = sorted(of_vertex, key=lambda row: row["ts"])
+    with_hosts = (row for row in placements if row["host"])
+    for vertex_placements in grouped(with_hosts, "vertex_id").values():
+        in_order = sorted(vertex_placements, key=lambda row: row["ts"])
         newest = max(newest or 0, in_order[-1]["ts"])
+        ends = [*(row["ts"] for row in in_order[1:]), ended_ms]
         stays: dict[str, _Stay] = {}
-        for place, row in enumerate(in_order):
-            left_at = in_order[place + 1]["ts"] if place + 1 < len(in_order) else ended_ms
-            for host, subtasks in Counter(
-                name[:NAME_CHARS] for name in row["host"] if name
-            ).items():
+        for row, left_at in zip(in_order, ends, strict=True):
+            hosts = Counter(name[:NAME_CHARS] for name in row["host"] if name)
+            for host, subtasks in hosts.items():
                 since = stays[host].since if host in stays else row["ts"]
                 stays[host] = _Stay(since, left_at, subtasks)
         for host, stay in stays.items():
-            here.setdefault(host, []).append(stay)
+            stays_by_host.setdefault(host, []).append(stay)
     as_of = max(filter(None, (newest, ended_ms)), default=None)
-    return [_row(host, stays, as_of) for host, stays in sorted(here.items())]
+    return [_row(host, stays, as_of) for host, stays in sorted(stays_by_host.items())]
 
 
-def digest(rows: Iterable[Row]) -> int:
+def digest(rows: Rows) -> int:
     return zlib.crc32(
         repr(
             [
@@ -58,33 +59,30 @@ def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
     return states[-1][0] if states and states[-1][1] in TERMINAL_STATES else None
 
 
-def host_events(
-    facts: Iterable[Row],
-    exceptions: Iterable[Row],
-    placements: Iterable[Row],
-) -> list[dict[str, Any]]:
-    """Each once; events without a host are left out."""
+def host_events(facts: Rows, exceptions: Rows, placements: Rows) -> list[Row]:
     events = [*_events_of_facts(list(facts), placements), *_failures(exceptions)]
-    once = {
+    by_key = {
         (row["host"], row["at"], row["kind"], row["subject"]): row
         for row in events
         if row["host"] and row["at"] is not None
     }
-    return [once[key] for key in sorted(once)]
+    return [by_key[key] for key in sorted(by_key)]
 
 
 class _Stay(NamedTuple):
-    """Of one vertex on a host; ``left_at``: None if it runs there."""
+    """Subtasks of one vertex on a host; ``left_at`` is None while they run."""
 
     since: int
     left_at: int | None
     subtasks: int
 
 
-def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> dict[str, Any]:
-    last = [stay for stay in stays if stay.left_at is None]
-    left_at = None if last else max(stay.left_at or 0 for stay in stays)
-    last = last or [stay for stay in stays if (left_at or 0) - (stay.left_at or 0) <= ONE_MOVE_MS]
+def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> Row:
+    present = [stay for stay in stays if stay.left_at is None]
+    left_at = None if present else max(stay.left_at or 0 for stay in stays)
+    last = present or [
+        stay for stay in stays if (left_at or 0) - (stay.left_at or 0) <= ONE_MOVE_MS
+    ]
     return {
         "host": host,
         "subtasks": sum(stay.subtasks for stay in last),
@@ -96,17 +94,17 @@ def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> dict[str, Any]
     }
 
 
-def _events_of_facts(facts: Sequence[Row], placements: Iterable[Row]) -> Iterator[dict[str, Any]]:
+def _events_of_facts(facts: Sequence[Row], placements: Rows) -> Iterator[Row]:
     for fact in facts:
         yield from _declines(fact)
     expired = [fact for fact in facts if fact["outcome"] == "expired" and fact["not_acknowledged"]]
     if expired:
-        known = {name for row in placements for name in row["host"] or () if name}
+        hosts = {name for row in placements for name in row["host"] or () if name}
         for fact in expired:
-            yield from _silent(fact, len(known))
+            yield from _expirations(fact, len(hosts))
 
 
-def _declines(fact: Row) -> Iterator[dict[str, Any]]:
+def _declines(fact: Row) -> Iterator[Row]:
     for decline in fact["declines"] or ():
         vertex = decline.get("vertex_name") or decline.get("vertex_id")
         yield _event(
@@ -124,7 +122,7 @@ def _declines(fact: Row) -> Iterator[dict[str, Any]]:
         )
 
 
-def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
+def _expirations(fact: Row, hosts: int) -> Iterator[Row]:
     vertices: dict[str, list[str]] = {}
     for part in fact["not_acknowledged"]:
         for host in part.get("hosts") or ():
@@ -146,7 +144,7 @@ def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
         )
 
 
-def _failures(exceptions: Iterable[Row]) -> Iterator[dict[str, Any]]:
+def _failures(exceptions: Rows) -> Iterator[Row]:
     for exception in exceptions:
         if exception["is_root"] is not False:
             yield _event(
@@ -162,25 +160,20 @@ def _failures(exceptions: Iterable[Row]) -> Iterator[dict[str, Any]]:
 
 def _event(
     host: str | None, at: int | None, kind: str, subject: str, as_of: int, **more: Any
-) -> dict[str, Any]:
-    cut = {
-        name: value[:NAME_CHARS] if isinstance(value, str) else value
-        for name, value in more.items()
+) -> Row:
+    names = ("taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail")
+    return {
+        "host": (host or "")[:NAME_CHARS],
+        "at": at,
+        "kind": kind,
+        "subject": subject[:NAME_CHARS],
+        "as_of": as_of,
+        **dict.fromkeys(names),
+        **{
+            name: value[:NAME_CHARS] if isinstance(value, str) else value
+            for name, value in more.items()
+        },
     }
-    empty = dict.fromkeys(
-        ("taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail")
-    )
-    return (
-        {
-            "host": (host or "")[:NAME_CHARS],
-            "at": at,
-            "kind": kind,
-            "subject": subject[:NAME_CHARS],
-            "as_of": as_of,
-        }
-        | empty
-        | cut
-    )
 
 
 def _ms(text: Any) -> int | None:

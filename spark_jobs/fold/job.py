@@ -1,6 +1,6 @@
-"""One pass over one job: new rows and remembered ones → its facts, current row, findings, and next
-state. Rows may come repeatedly and in any order. If more rows are needed, the fold returns a
-``Lookup``, and the job is folded again. Whoever changes the fields of the state must rename its
+"""The fold of one job: new rows and remembered state → its facts, current row, findings and next
+state. Rows may come several times and in any order. If earlier rows are needed, the fold returns a
+``Lookup``, and the job is folded again with them. If you change the state's fields, rename its
 files (``JOB_STATE`` in ``run_files``).
 """
 
@@ -22,7 +22,7 @@ from spark_jobs.fold.checkpoints import (
     Lookup,
     checkpoints,
     facts_remembered,
-    lacks_history,
+    history_lookup,
 )
 from spark_jobs.fold.downtime import outages
 from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed
@@ -48,24 +48,24 @@ from spark_jobs.fold.vertex_windows import (
     lacking_minutes,
     windows_at_hand,
 )
-from spark_jobs.fold.wanted_snapshots import lacks_snapshots, wanted_keys
+from spark_jobs.fold.wanted_snapshots import snapshot_lookup, wanted_keys
 from spark_jobs.fold.windows import job_windows, judged_starts
 
 
 @dataclass(frozen=True)
 class JobResult:
-    """Rows of serving tables, JSON columns as values; ``judgement``: None if no window was judged.
-    ``retracted``: former keys of facts. ``known``: all facts in memory. ``new_…``: rows that differ
-    from earlier results.
+    """Rows of serving tables; JSON columns are still plain values. ``judgement``: None if no window
+    was judged. ``retracted``: former keys of facts. ``known``: all facts in memory. ``new_…``: rows
+    that changed.
     """
 
-    facts: list[dict[str, Any]]
+    facts: list[Row]
     retracted: list[CheckpointKey]
-    annotations: list[dict[str, Any]]
-    new_annotations: list[dict[str, Any]]
-    current: dict[str, Any]
-    trend: dict[str, Any] | None
-    judgement: dict[str, Any] | None
+    annotations: list[Row]
+    new_annotations: list[Row]
+    current: Row
+    trend: Row | None
+    judgement: Row | None
     state: JobState = field(repr=False)
     known: list[Row] = field(default_factory=list, repr=False)
     new_starts: Sequence[Row] = ()
@@ -76,7 +76,7 @@ class JobResult:
 
 
 def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult | Lookup:
-    """Idempotent. A :class:`Lookup` if rows are needed that are only in the lake."""
+    """A ``Lookup`` if it needs rows that are only in the lake."""
     events = retention.each_once([*before.events, *update.events])
     vertex_windows = windows_at_hand(update, before)
     state = replace(
@@ -131,35 +131,29 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         folded.rows.vertex_checkpoints, folded.recomputed, before.vertex_states
     )
     new_starts = [start for start in state.starts if start not in before.starts]
-    starts, newest_ms = _to_judge(
-        update,
-        before,
-        folded.recomputed,
-        current,
-        losses_of_job(update.taskmanager_losses, states),
+    window_starts, newest_ms = _windows_to_judge(
+        update, before, folded.recomputed, current, losses_of_job(update.taskmanager_losses, states)
     )
-    minutes = lacking_minutes(starts, update, before)
-    if update.found is None and (lookup := lacks_history(facts, before, starts)):
+    minutes = lacking_minutes(window_starts, update, before)
+    if update.looked_up_span is None and (lookup := history_lookup(facts, before, window_starts)):
         return lookup._replace(
             keys=wanted_keys(update.job_id, state, facts, surroundings.writing), minutes=minutes
         )
-    if lookup := lacks_snapshots(update, before, state, facts, surroundings.writing):
+    if lookup := snapshot_lookup(update, before, state, facts, surroundings.writing):
         return lookup._replace(minutes=minutes)
     if minutes:
         return Lookup(*NO_CHECKPOINTS, minutes=minutes)
-    new, hashes = _new_annotations(annotated, before)
-    latest = (
-        max(
-            (before.judged_start or 0, before.judged_to or 0),
-            (starts[-1], min(starts[-1] + WINDOW_MS, newest_ms)),
+    new_annotations, hashes = _new_annotations(annotated, before)
+    judged_start, judged_to = before.judged_start, before.judged_to
+    if window_starts:
+        last = window_starts[-1]
+        judged_start, judged_to = max(
+            (judged_start or 0, judged_to or 0), (last, min(last + WINDOW_MS, newest_ms))
         )
-        if starts
-        else None
-    )
     state = replace(
         state,
         **folded.remembered,
-        **facts_remembered(folded, before, latest[0] if latest else before.judged_start),
+        **facts_remembered(folded, before, judged_start),
         vertex_states=full_states[-1:],
         reported_annotations=hashes,
     )
@@ -171,7 +165,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         facts=recomputed,
         retracted=folded.retracted,
         annotations=annotated,
-        new_annotations=new,
+        new_annotations=new_annotations,
         current=current,
         trend=trend,
         judgement=None,
@@ -182,26 +176,26 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         host_events=host_events(recomputed, update.exceptions, state.placements),
         vertex_names=surroundings.names,
     )
-    if latest is None:
+    if not window_starts:
         return result
     history = _history(update, before, state, job_events, facts, annotated, full_states, states)
     size = sample(samples.SizeTrend, trend) if trend else None
     windows = job_windows(
         update.cluster,
         update.job_id,
-        starts,
+        window_starts,
         newest_ms,
         current,
         size,
-        by_minute(vertex_windows, starts),
+        by_minute(vertex_windows, window_starts),
         history,
         taskmanagers,
     )
     limits = settings.limits(update.cluster, update.job_id, current["name"])
     judgement = judged(windows, limits, settings.recovery_point(update.cluster, update.job_id))
-    covered = joined([*before.judged_runs, *runs(starts)])
+    covered = joined([*before.judged_runs, *runs(window_starts)])
     judgement["covered"] = covered
-    state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
+    state = replace(state, judged_start=judged_start, judged_to=judged_to, judged_runs=covered)
     return replace(result, judgement=judgement, state=state, windows=windows)
 
 
@@ -213,10 +207,10 @@ def _starts(
     states: Sequence[tuple[int, str]],
     names: Names,
 ) -> Sequence[Row]:
-    is_covered = update.vertex_starts or any(
+    may_change = update.vertex_starts or any(
         event["kind"] in REPORTED_BY for event in update.events
     )
-    if not is_covered and all(start["begun_at"] is not None for start in before.starts):
+    if not may_change and all(start["begun_at"] is not None for start in before.starts):
         return list(before.starts)
     return job_starts(
         Life(state.answers, events, before.events, states, state.outages, names),
@@ -227,7 +221,7 @@ def _starts(
 
 def _new_hosts(
     update: JobUpdate, before: JobState, state: JobState, ended_ms: int | None
-) -> tuple[list[dict[str, Any]], int | None]:
+) -> tuple[list[Row], int | None]:
     may_have_ended = ended_ms is not None and (update.answers or update.events)
     if (
         before.reported_hosts is not None
@@ -240,16 +234,11 @@ def _new_hosts(
     return (hosts if hosts_digest != before.reported_hosts else []), hosts_digest
 
 
-def _new_annotations(
-    annotated: Sequence[dict[str, Any]], before: JobState
-) -> tuple[list[dict[str, Any]], list[int]]:
+def _new_annotations(annotated: Sequence[Row], before: JobState) -> tuple[list[Row], list[int]]:
     hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
-    known = set(before.reported_annotations)
-    return [
-        annotation
-        for annotation, digest in zip(annotated, hashes, strict=True)
-        if digest not in known
-    ], sorted(hashes)
+    reported = set(before.reported_annotations)
+    new = [entry for entry, hash_ in zip(annotated, hashes, strict=True) if hash_ not in reported]
+    return new, sorted(hashes)
 
 
 def _next_state(update: JobUpdate, before: JobState, events: Sequence[Row]) -> JobState:
@@ -268,20 +257,20 @@ def _next_state(update: JobUpdate, before: JobState, events: Sequence[Row]) -> J
             [*before.taskmanager_losses, *update.taskmanager_losses]
         ),
         snapshots=retention.snapshots(
-            [*before.snapshots, *update.snapshots, *update.found_snapshots]
+            [*before.snapshots, *update.snapshots, *update.earlier_snapshots]
         ),
         judged_runs=list(before.judged_runs),
     )
 
 
-def _to_judge(
+def _windows_to_judge(
     update: JobUpdate,
     before: JobState,
-    recomputed: dict[CheckpointKey, dict[str, Any]],
+    recomputed: dict[CheckpointKey, Row],
     current: Row,
     lost: Sequence[Row],
 ) -> tuple[list[int], int]:
-    """Starts of the windows, and the end of judging. ``lost``: lost TaskManagers."""
+    """Starts of the windows to judge, and their end. ``lost``: lost TaskManagers."""
     earlier = {
         key: _as_pending(fact) for fact in before.facts if (key := key_of(fact)) in recomputed
     }
@@ -295,17 +284,16 @@ def _to_judge(
         *(min(row["ts"], row["observed_at"]) for row in lost),
         *_instants(update),
     ]
-    known = [at for at in instants if at is not None]
+    dated = [at for at in instants if at is not None]
     ended_ms = current["end_time"] if current["state"] in OVER_STATES else None
     if current["state"] == NOT_LISTED:
-        # Log lines and samples may be newer than the last listing. Their minute is then its last.
+        # Log lines and samples may be newer than the last listing; then their minute is the last.
         ended_ms = largest(ended_ms, before.judged_start)
-    if ended_ms is not None:  # it may be submitted again, in vain
-        ignored = (one["ts"] for one in update.events if one["kind"] == "submission_ignored")
+    if ended_ms is not None:  # the job may be submitted again, in vain
+        ignored = (event["ts"] for event in update.events if event["kind"] == "submission_ignored")
         ended_ms = largest(ended_ms, *ignored)
-    return judged_starts(known, before.judged_start, ended_ms), largest(
-        *known, before.judged_to
-    ) or 0
+    starts = judged_starts(dated, before.judged_start, ended_ms)
+    return starts, largest(*dated, before.judged_to) or 0
 
 
 def _instants(update: JobUpdate) -> Iterator[int]:

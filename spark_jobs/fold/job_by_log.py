@@ -1,16 +1,15 @@
 from collections.abc import Sequence
-from typing import Any
 
 from spark_jobs.fold.rows import Row, rank
 
 
 def line_at(event: Row) -> int:
-    """At most when the line was read: with a wrong time zone it would stay the newest forever."""
+    """At most when it was read: with a wrong time zone, it would stay the newest forever."""
     ts, observed_at = int(event["ts"]), int(event["observed_at"])
     return min(ts, observed_at)
 
 
-def job_logged(events: Sequence[Row]) -> dict[str, Any]:
+def job_logged(events: Sequence[Row]) -> Row:
     instants = [line_at(event) for event in events]
     named = [
         (line_at(event), event["job_name"]) for event in events if event["job_name"] is not None

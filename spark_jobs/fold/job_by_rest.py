@@ -1,7 +1,4 @@
-"""A job as REST reports it: many answers merged into one row."""
-
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.rows import Row, first_known, largest, least, rank
@@ -28,20 +25,20 @@ _COUNTS = {
     f"checkpoints_{name}": name
     for name in ("total", "completed", "failed", "in_progress", "restored")
 }
-_OF_VERTEX = ("vertex_id", "name", "parallelism", "status", "max_parallelism")
-_EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "parallelism")
+_VERTEX_FIELDS = ("vertex_id", "name", "parallelism", "status", "max_parallelism")
+_SINGLE_VALUES = ("name", "start_time", "restarts", "flink_version", "parallelism")
 
 
-def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
-    """Each value is that of the newest answer that has it. Values that belong together (state and
-    end, a restore, the checkpoint settings, Flink's counters) are from one answer.
+def job_reported(jobs: Sequence[Row]) -> Row:
+    """Each value is of the newest answer that has it. Values that belong together (state and end, a
+    restore, the checkpoint settings, Flink's counters) are of one answer.
     """
     ended = [row["observed_at"] for row in jobs if row["state"] in TERMINAL_STATES]
     listed = [row for row in jobs if row["state"] != NOT_LISTED]
     state = _newest(
         jobs,
         ("state", "end_time", "observed_at"),
-        # Any other source of its end, such as a History Server, is better.
+        # NOT_LISTED does not count if another answer, as of a History Server, tells the end.
         lambda row: (
             row["state"] is not None
             and not (
@@ -59,11 +56,11 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
         ),
     )
     counts = _newest(jobs, ("observed_at", *_COUNTS), _has("checkpoints_total"))
-    # Before the plan is made, the job is reported with an empty one.
+    # A new job is reported with an empty plan.
     plan = _newest(jobs, ("vertices", "edges", "slot_sharing"), lambda row: bool(row["vertices"]))
     configuration = _newest(jobs, ("configuration",), lambda row: bool(row["configuration"]))
     return {
-        **{name: _newest(jobs, (name,), _has(name)).get(name) for name in _EACH_BY_ITSELF},
+        **{name: _newest(jobs, (name,), _has(name)).get(name) for name in _SINGLE_VALUES},
         "state": state.get("state"),
         "state_at": state.get("observed_at"),
         "end_time": state.get("end_time"),
@@ -94,10 +91,8 @@ def _has(name: str) -> Callable[[Row], bool]:
     return lambda row: row[name] is not None
 
 
-def _newest(
-    jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]
-) -> dict[str, Any]:
-    """``names`` of the newest row for which ``having`` holds, {} if none."""
+def _newest(jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]) -> Row:
+    """``names`` of the newest row that is ``having``, or {}."""
     kept = [row for row in jobs if having(row)]
     if not kept:
         return {}
@@ -108,11 +103,11 @@ def _newest(
         if len(tied) == 1
         else max(tied, key=lambda entry: [rank(entry.get(name)) for name in names])
     )
-    # Rows that an earlier version remembered lack the newest columns.
+    # Rows remembered by an earlier version of Weir lack new columns.
     return {name: row.get(name) for name in names}
 
 
-def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
+def _graph(plan: Row) -> Row | None:
     if not plan:
         return None
     groups = {
@@ -122,7 +117,7 @@ def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "vertices": [
             {
-                **{name: vertex.get(name) for name in _OF_VERTEX},
+                **{name: vertex.get(name) for name in _VERTEX_FIELDS},
                 "slot_sharing_group_id": groups.get(vertex["vertex_id"]),
             }
             for vertex in plan["vertices"]

@@ -1,18 +1,17 @@
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.job_by_log import job_logged
 from spark_jobs.fold.job_by_rest import job_reported
 from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint, trigger_order
-from spark_jobs.fold.rows import Row, first_known, largest, least, newest_by, percentile
+from spark_jobs.fold.rows import Row, Rows, first_known, largest, least, newest_by, percentile
 from spark_jobs.fold.snapshots import Types, is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
 
 RECENT = 16
-"""The recent figures of the fleet page rest on them."""
+"""Number of checkpoints in the recent figures of the fleet page."""
 
-# Flink dates a restore some milliseconds apart in log and REST; REST describes it more exactly.
+# Log and REST date a restore some milliseconds apart; REST describes it more exactly.
 RESTORE_TOLERANCE_MS = 1000
 
 _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "restored_path")
@@ -21,12 +20,11 @@ _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "r
 def job_current(
     jobs: Sequence[Row],
     facts: Sequence[Row],
-    pressure: Iterable[Row],
+    pressure: Rows,
     events: Sequence[Row],
     older: OlderFacts,
     types: Types,
-) -> dict[str, Any]:
-    """The ``job_current`` row of a job. Each value is from the newest answer that has it."""
+) -> Row:
     rest = job_reported(jobs)
     logged = job_logged(events)
     windows = newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))
@@ -65,8 +63,8 @@ def job_current(
 
 
 def _state(rest: Row, logged: Row) -> str | None:
-    """REST's state in a tie. A job is noticed as no longer listed only after its end, so a log may
-    know how it ended.
+    """The newer state of REST and log; in a tie, of REST. NOT_LISTED is noticed only after a job's
+    end, so a log that has the end counts.
     """
     is_end_logged = rest["state"] == NOT_LISTED and logged["state"] in TERMINAL_STATES
     rest_at = first_known(rest["end_time"] if is_end_logged else None, rest["state_at"])
@@ -85,7 +83,7 @@ def _restored_by_log(rest: Row, logged: Row) -> bool:
     )
 
 
-def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
+def _last_completed(facts: Rows) -> Row:
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     last = max(completed, key=trigger_order, default={})
     placed = max(
@@ -101,7 +99,7 @@ def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
     }
 
 
-def _recent(facts: Iterable[Row]) -> dict[str, Any]:
+def _recent(facts: Rows) -> Row:
     recent = sorted((fact for fact in facts if fact["final"]), key=trigger_order)[-RECENT:]
     counted = [fact for fact in recent if not fact["is_savepoint"]]
     completed = [fact for fact in counted if fact["outcome"] == "completed"]
@@ -109,7 +107,7 @@ def _recent(facts: Iterable[Row]) -> dict[str, Any]:
         {name: fact[name] for name in ("checkpoint_id", "outcome", "is_savepoint")}
         for fact in recent
     ]
-    # The earlier phase wins a tie: barriers pass them in this order.
+    # In a tie, the earlier phase counts.
     phase_ms = {
         phase: sum(fact[f"slowest_{phase}_ms"] or 0 for fact in completed) for phase in PHASES
     }

@@ -6,10 +6,10 @@ from spark_jobs.fold.rows import Row
 
 @dataclass(frozen=True)
 class JobUpdate:
-    """Rows since the last run. ``executions``: attempts whose task and host have become known.
-    ``found``: first and last trigger (epoch ms) of looked-up checkpoints; ``found_…``: their rows.
-    ``snapshots``: with ``owner_id``, the job of the file's directory; ``older_snapshots``: the lake
-    may have earlier ones.
+    """New rows of a job. ``answers``: of the lake table ``jobs``. ``executions``: attempts whose
+    task and host are now known. ``snapshots``: with ``owner_id``, the job of the directory.
+    ``has_older_snapshots``: perhaps, in the lake. ``looked_up_span``: first and last trigger (epoch
+    ms) of looked-up checkpoints, or None. ``earlier_…``: looked-up rows.
     """
 
     cluster: str
@@ -29,9 +29,9 @@ class JobUpdate:
     taskmanager_losses: Sequence[Row] = ()
     taskmanagers: Sequence[Row] = ()
     snapshots: Sequence[Row] = ()
-    older_snapshots: bool = False
-    found: tuple[int, int] | None = None
-    found_checkpoints: Sequence[Row] = ()
-    found_vertex_checkpoints: Sequence[Row] = ()
-    found_lines: Sequence[Row] = ()
-    found_snapshots: Sequence[Row] = ()
+    has_older_snapshots: bool = False
+    looked_up_span: tuple[int, int] | None = None
+    earlier_checkpoints: Sequence[Row] = ()
+    earlier_vertex_checkpoints: Sequence[Row] = ()
+    earlier_lines: Sequence[Row] = ()
+    earlier_snapshots: Sequence[Row] = ()

@@ -1,5 +1,3 @@
-"""Events in a job's life by the logs: submission, failures, restarts, restores, end."""
-
 from collections.abc import Iterator, Sequence
 
 from ingest.job_states import TERMINAL_STATES
@@ -54,10 +52,9 @@ def _failure_mention(event: Row) -> Mention:
 def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mention]:
     begun = {outage["at"]: outage for outage in outages}
     part_of = {at: outage for outage in outages for at in outage["restarts"][1:]}
-    for of_process in grouped(
-        (event for event in events if event["kind"] == "job_state"), "process"
-    ).values():
-        in_order = ordered(of_process, "ts", "file", "offset", "record_hash", "ordinal")
+    state_events = (event for event in events if event["kind"] == "job_state")
+    for process_events in grouped(state_events, "process").values():
+        in_order = ordered(process_events, "ts", "file", "offset", "record_hash", "ordinal")
         for event, following in zip(in_order, [*in_order[1:], None], strict=True):
             if event["to_state"] != "RESTARTING":
                 continue
@@ -73,8 +70,8 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mentio
 
 
 OPERATOR = "operator"
-"""Its subject is the operator's own word (``EventRecorder.Reason``, or one of
-:mod:`ingest.discovery`).
+"""Kind of mentions whose subject is the operator's reason (``EventRecorder.Reason``, or one of
+``ingest.discovery``).
 """
 
 OPERATOR_WORDS = {
@@ -91,7 +88,7 @@ OPERATOR_WORDS = {
     "SavepointFailed": message("savepoint of the operator failed"),
     "SavepointError": message("savepoint of the operator failed"),
 }
-"""Others, such as JobStatusChanged, repeat REST and stay log events."""
+"""Other reasons, such as JobStatusChanged, repeat REST."""
 _KINDS_OF_CHANGE = {
     "SCALE": message("operator rescales the job"),
     "SAVEPOINT_REDEPLOY": message("operator redeploys from a savepoint"),

@@ -9,14 +9,14 @@ from spark_jobs.fold.snapshots import Types, is_savepoint
 
 @dataclass(frozen=True)
 class Mention:
-    """By one source. Vague without ``detail``, or for a restore without a path."""
+    """``by_log``: the source is a log, not REST."""
 
     kind: str
     subject: str
     at_ms: int
     by_log: bool
     label: str
-    detail: dict[str, Any] | None
+    detail: Row | None
     as_of: int
 
     @cached_property
@@ -25,7 +25,9 @@ class Mention:
 
     @property
     def words(self) -> Any:
-        """Only the log tells when all tasks ran again after a restart."""
+        """A sort key: best words first, vague ones last. After a restart, only the log tells when
+        all tasks ran.
+        """
         is_vague = self.detail is None or (self.kind == "restore" and self.detail["path"] is None)
         return (
             is_vague,
@@ -42,16 +44,16 @@ class Mention:
 
 
 def by_rest(
-    kind: str, subject: str, at_ms: int, label: str, detail: dict[str, Any] | None, row: Row
+    kind: str, subject: str, at_ms: int, label: str, detail: Row | None, row: Row
 ) -> Mention:
     return Mention(kind, subject, at_ms, False, label, detail, row["observed_at"])
 
 
-def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, row: Row) -> Mention:
+def by_log(kind: str, subject: str, label: str, detail: Row | None, row: Row) -> Mention:
     return Mention(kind, subject, row["ts"], True, label, detail, row["observed_at"])
 
 
-def at_least(began_at: int, running_at: int) -> dict[str, Any]:
+def at_least(began_at: int, running_at: int) -> Row:
     return {
         "began_at": iso(began_at),
         "job_running_at": iso(running_at),
@@ -61,17 +63,17 @@ def at_least(began_at: int, running_at: int) -> dict[str, Any]:
 
 def restore_words(
     what: str | None, checkpoint_id: int | None, path: str | None, job_id: str, types: Types
-) -> tuple[str, str, dict[str, Any]]:
-    """``what``: Flink's word. A job that starts from another job's snapshot as a "checkpoint"
-    claimed it, as a "savepoint" did not (NO_CLAIM or LEGACY).
+) -> tuple[str, str, Row]:
+    """Subject, label and detail of a restore. ``what``: Flink calls another job's snapshot a
+    "checkpoint" if the job claimed it, else a "savepoint".
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path
     claim_mode = (
         message("NO_CLAIM or LEGACY") if what == "savepoint" else "CLAIM" if is_foreign else None
     )
-    known = is_savepoint(path, None if what is None else what == "savepoint", types)
-    what = None if known is None else "savepoint" if known else "checkpoint"
+    was_savepoint = is_savepoint(path, None if what is None else what == "savepoint", types)
+    what = {None: None, True: "savepoint", False: "checkpoint"}[was_savepoint]
     words = (message("restored from"), what or message("checkpoint or savepoint"), number)
     label = join_messages(filter(None, words), " ")
     return (

@@ -19,7 +19,7 @@ trigger_order = itemgetter("trigger_time", "checkpoint_id")
 
 @dataclass(frozen=True)
 class OlderFacts:
-    """``first_trigger``: the earliest; ``as_of`` and ``completed_as_of``: the latest."""
+    """``points``: sizes of completed checkpoints; ``completed_as_of``: their newest ``as_of``."""
 
     first_trigger: int | None = None
     as_of: int | None = None
@@ -43,13 +43,13 @@ class OlderFacts:
         if not facts:
             return self
         completed = [fact for fact in facts if is_completed_checkpoint(fact)]
-        known = [*completed, self.last_completed] if self.last_completed else completed
+        candidates = [*completed, self.last_completed] if self.last_completed else completed
         savepoints = [*self.savepoints, *(fact for fact in facts if fact["is_savepoint"])]
         return OlderFacts(
             least(self.first_trigger, *(fact["trigger_time"] for fact in facts)),
             largest(self.as_of, *(fact["as_of"] for fact in facts)),
             largest(self.completed_as_of, *(fact["as_of"] for fact in completed)),
-            max(known, key=trigger_order, default=None),
+            max(candidates, key=trigger_order, default=None),
             _thin([*self.points, *points(completed)]),
             sorted(savepoints, key=trigger_order)[-SAVEPOINTS_KEPT:],
         )
@@ -60,7 +60,7 @@ def is_completed_checkpoint(fact: Row) -> bool:
 
 
 def points(completed: Iterable[Row]) -> list[Point]:
-    # The log has only one size of a checkpoint: beside REST's sizes it would look like a jump.
+    # A log has only one size of a checkpoint, which among REST's sizes would look like a jump.
     return [
         (
             first_known(fact["end_time"], fact["trigger_time"]),
@@ -73,8 +73,8 @@ def points(completed: Iterable[Row]) -> list[Point]:
     ]
 
 
-def _thin(known: Iterable[Sequence[int]]) -> list[list[int]]:
-    in_order = sorted(map(list, known))
+def _thin(points: Iterable[Sequence[int]]) -> list[list[int]]:
+    in_order = sorted(map(list, points))
     early, late = in_order[:-POINTS_KEPT], in_order[-POINTS_KEPT:]
     since = late[-1][0] - HOURLY_POINTS_MS if late else 0
     last_of_hour = {point[0] // HOUR_MS: point for point in early if point[0] >= since}

@@ -1,6 +1,6 @@
-"""How a checkpoint ended, the most certain source first: a reported completion, the log's lines of
-expiry and decline, REST's failure, the log's general failure line, the end of the job. A failure of
-a task or of the job makes it failed; a cancel, a stop or the end of the job makes it aborted.
+"""How a checkpoint ended, by the most certain source: a reported completion, log lines of expiry
+and decline, REST's failure, a general failure line of the log, the job's end. It failed if a task
+or its job failed; it was aborted by a cancel, a stop or the job's end.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,10 @@ from spark_jobs.fold.rows import Row, first_known
 UNKNOWN_REASON = ""
 WITH_ITS_TASK, WITH_ITS_JOB = "TASK_FAILURE", "JOB_FAILURE"
 DROPPED = ("CHECKPOINT_COORDINATOR_SHUTDOWN", "CHECKPOINT_COORDINATOR_SUSPEND")
-"""Of checkpoints pending when the job leaves RUNNING: they do not distinguish a failure from a
-cancel.
-"""
+"""Reasons of checkpoints that were pending when the job left RUNNING, by a failure or a cancel."""
 LOST_WITH_JOB = frozenset({*DROPPED, *checkpoint_reasons.LOST_WITH_JOB})
 DROPPED_WITHIN_MS = 10_000
-"""A job's change of state and the failure of its dropped checkpoints are dated this close."""
+"""The instants of a job's change of state and of its dropped checkpoints are this close."""
 
 _DECLINED = (
     "CHECKPOINT_DECLINED",
@@ -32,13 +30,12 @@ _DECLINED = (
     "CHECKPOINT_DECLINED_SUBSUMED",
     "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER",
     "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM",
-    # A task reports these with a decline message of its own.
+    # A task sends a decline message for these.
     "CHECKPOINT_ASYNC_EXCEPTION",
     "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
     "TASK_CHECKPOINT_FAILURE",
 )
-# Flink counts these two against the tolerance: the storage did not answer, so they are failures,
-# not refusals.
+# The storage did not answer. Flink counts these as tolerable failures, so they are no refusals.
 _FAILED = ("IO_EXCEPTION", "EXCEPTION")
 
 OUTCOME_OF_REASON: dict[str, str] = {
@@ -50,12 +47,12 @@ OUTCOME_OF_REASON: dict[str, str] = {
     "CHECKPOINT_EXPIRED": "expired",
     "CHECKPOINT_SUBSUMED": "subsumed",
 }
-"""One that is not listed is ``failed``. ``DROPPED``: where no failure is known."""
+"""Other reasons mean ``failed``. ``DROPPED`` means ``aborted`` only if no failure is known."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``reason`` "" is an unexplained failure. ``ending``: of the job, if only that dates it."""
+    """``reason`` "": an unexplained failure. ``ending``: the job's, if it ended the checkpoint."""
 
     outcome: str
     reason: str | None
@@ -127,7 +124,7 @@ def _lost_with_job(
 ) -> Outcome:
     ended_at = ending.ended_at if ending else at
     if ending is not None and ending.is_meant:
-        # With the adaptive scheduler a job is cancelled after a failure as well.
+        # The adaptive scheduler also cancels a job after a failure.
         failure = failure_between(job.failures, max(trigger_time, ended_at - TOGETHER_MS), ended_at)
     else:
         failure = failure_between(job.failures, trigger_time, ended_at + LOGGED_LATE_MS)

@@ -1,26 +1,25 @@
-"""Records per second in a window, from two readings of Flink's counters. Its meters are means of
-the last minute, so they still show a burst that is over.
+"""Records per second in a window, from two readings of Flink's counters. Flink's meters are means
+of the last minute, so they show a past burst.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from spark_jobs.fold.rows import Row, grouped, newest_by, ordered
+from spark_jobs.fold.rows import Row, Rows, grouped, newest_by, ordered
 
 WANTED_SPAN_MS, LEAST_SPAN_MS = 50_000, 30_000
-"""The JobManager collects counters every ten seconds, from one TaskManager after the other: over
-half a minute an even load may look as uneven as two to one.
+"""The JobManager collects counters every ten seconds, from one TaskManager after the other. Over
+half a minute, an even load may look as uneven as two to one.
 """
 MOST_SPAN_MS = 180_000
-"""Three windows. A longer count says no more about the present than a meter."""
+"""Three windows. Over a longer span, counters are no better than meters."""
 
 UNKNOWN: Mapping[str, Any] = {"counted_ms": None, "counted_in_per_s": (), "counted_out_per_s": ()}
 
 
-def answers(vertex_windows: Iterable[Row]) -> list[Row]:
-    """Later windows are compared with them."""
+def answers(vertex_windows: Rows) -> list[Row]:
     return [
         {name: row[name] for name in ("vertex_id", "window_start", "as_of")}
         | row["counters"]["newest"]
@@ -30,7 +29,7 @@ def answers(vertex_windows: Iterable[Row]) -> list[Row]:
 
 
 class Earlier:
-    def __init__(self, reported: Iterable[Row]) -> None:
+    def __init__(self, reported: Rows) -> None:
         once = newest_by(reported, ("vertex_id", "window_start"), ("as_of",))
         self._answers = {
             vertex_id: ordered(rows, "at", "window_start")
@@ -45,28 +44,27 @@ class Earlier:
 
 
 def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
-    """The fields ``counted_…`` of ``samples.VertexWindow``."""
     newest = row["counters"]["newest"]
     if newest is None:
         return UNKNOWN
-    # The first one with the most subtasks.
-    fullest, most = UNKNOWN, 0
+    # The first reading counts that has the most subtasks.
+    best, most = UNKNOWN, 0
     compared: list[Row] = []
-    for since in _earlier(row, newest["at"], earlier):
-        if any(since is entry for entry in compared):
+    for reading in _readings(row, newest["at"], earlier):
+        if any(reading is entry for entry in compared):
             continue  # far enough back for both spans
-        compared.append(since)
-        rates_since = _since(since, newest, row)
-        counted = (*rates_since["counted_in_per_s"], *rates_since["counted_out_per_s"])
-        known = len(counted) - counted.count(None)
-        if known > most:
-            fullest, most = rates_since, known
+        compared.append(reading)
+        candidate = _since(reading, newest, row)
+        values = (*candidate["counted_in_per_s"], *candidate["counted_out_per_s"])
+        count = len(values) - values.count(None)
+        if count > most:
+            best, most = candidate, count
         if most == 2 * len(newest["attempt"]):
             break
-    return fullest
+    return best
 
 
-def _earlier(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
+def _readings(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
     first = row["counters"]["first"]
     for least_ms in (WANTED_SPAN_MS, LEAST_SPAN_MS):
         if first is not None and at_ms - first["at"] >= least_ms:
@@ -91,8 +89,8 @@ def _since(since: Row, newest: Row, row: Row) -> Mapping[str, Any]:
 def _per_second(
     newest: Row, since: Row, name: str, span_ms: int, meters: Sequence[float | None]
 ) -> tuple[float | None, ...]:
-    """By subtask. None if the attempt changed, if the counter fell, or if it stood still while the
-    meter moved: then it was not collected in between.
+    """Rates by subtask. None if the attempt changed, the counter fell, or it stood still (was not
+    collected) while the meter was positive.
     """
     subtasks = len(newest["attempt"])
     of_subtasks = zip(

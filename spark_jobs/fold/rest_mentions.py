@@ -1,26 +1,24 @@
-"""Events in a job's life by REST: submission, restarts, restores, rescaling, end."""
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import inf
 
 from ingest.job_states import TERMINAL_STATES
 from spark_jobs.fold.mentions import Mention, at_least, by_rest, restore_words
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, Rows
 from spark_jobs.fold.snapshots import Types
 
 COUNTER_LAG_MS = 60_000
-"""The counter is a metric, fetched every ten seconds by another request."""
+"""The counter of restarts is a metric, which the JobManager fetches every ten seconds."""
 
 SAME_FAILURE_MS, SWITCHED_WITHIN_MS = 2_000, 10_000
-"""A failure is dated a little before the job's change of state, by the same clock."""
-THERE = frozenset({"RUNNING", "RESTARTING", "CREATED", "INITIALIZING"})
+"""A failure is a little earlier than the job's change of state, by the same clock."""
+LIVE_STATES = frozenset({"RUNNING", "RESTARTING", "CREATED", "INITIALIZING"})
 
 
 def rest_mentions(
     jobs: Sequence[Row], types: Types, logged_restarts: Sequence[int]
 ) -> list[Mention]:
-    """``jobs``: one row for each instant, in order of time. ``logged_restarts``: in epoch ms."""
+    """``jobs``: one answer per instant, in order. ``logged_restarts``: epoch ms."""
     by_state = (mention for row in jobs for mention in _answer_mentions(row, types))
     return [*by_state, *_uncounted_restarts(jobs, logged_restarts), *_rescaled(jobs)]
 
@@ -35,7 +33,7 @@ def _answer_mentions(row: Row, types: Types) -> Iterator[Mention]:
             what, row["restored_checkpoint_id"], row["restored_path"], row["job_id"], types
         )
         yield by_rest("restore", subject, row["restored_at"], label, detail, row)
-    # Each state is reported with the time of its last entry, so many answers show most entries.
+    # An answer has only the last time of each state.
     running_since = _entered(row, "RUNNING")
     for entry in row["state_since"] or ():
         state, since = entry["state"], entry["since"]
@@ -48,7 +46,7 @@ def _answer_mentions(row: Row, types: Types) -> Iterator[Mention]:
 def _restart(row: Row, since: int, running_at: int | None) -> Mention:
     detail = None
     if running_at is not None and running_at > since:
-        # The tasks run later than the job's state says; no answer tells by how much.
+        # The tasks run some time after the job's state is RUNNING.
         detail = at_least(since, running_at)
     return by_rest("restart", "", since, "restart", detail, row)
 
@@ -60,9 +58,7 @@ def _entered(row: Row, state: str) -> int | None:
 
 
 def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[Mention]:
-    """Restarts that only the counter shows. Prometheus has no past states, so only the log dates
-    the restarts that it counts.
-    """
+    """Restarts that only the counter shows; Prometheus has no times of states."""
     counted = [row for row in jobs if row["restarts"] is not None]
     recreated = {row["observed_at"]: since for row, since in _graphs(jobs)}
     for before, row in pairwise(counted):
@@ -81,10 +77,10 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
 
 
 def failed_restarts(
-    jobs: Sequence[Row], failures: Iterable[Row], logged: Sequence[int], recreated: Sequence[int]
+    jobs: Sequence[Row], failures: Rows, logged: Sequence[int], recreated: Sequence[int]
 ) -> Iterator[Mention]:
-    """The job is there again after a failure, or became RUNNING again. ``logged`` and
-    ``recreated``: instants of restarts by the log, and of new graphs.
+    """Restarts without a reported RESTARTING: the job lives after a failure, or is RUNNING anew.
+    ``logged``, ``recreated``: instants of restarts by the log, and of new graphs.
     """
     entered = {at for row in jobs if (at := _entered(row, "RESTARTING")) is not None}
     known = sorted({*logged, *entered})
@@ -105,12 +101,12 @@ def failed_restarts(
             yield by_rest("restart", "", since, "restart", None, row)
 
 
-def _survived(jobs: Iterable[Row], at: int) -> bool:
+def _survived(jobs: Rows, at: int) -> bool:
     return any(
         row["observed_at"] > at
         and row["start_time"] is not None
         and row["start_time"] <= at
-        and row["state"] in THERE
+        and row["state"] in LIVE_STATES
         for row in jobs
     )
 
@@ -122,7 +118,7 @@ def _is_same_life(before: Row, row: Row) -> bool:
 
 
 def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
-    """The adaptive scheduler dates only the new graph: the tasks were cancelled before."""
+    """Of the adaptive scheduler: REST only has the time of the new graph."""
     for row, since in _graphs(jobs):
         yield _restart(row, since, _entered(row, "RUNNING"))
 

@@ -1,26 +1,24 @@
-"""Instants of restarts, kept for longer than log lines: otherwise a job that restarts every two
-seconds would lose the beginning of its episode after some minutes.
+"""Instants of restarts. They are remembered longer than log lines, or an episode would lose its
+beginning if a job restarts every two seconds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from spark_jobs.diagnosis.restart_episodes import chain_begin, with_others
 from spark_jobs.diagnosis.window_contents import Span
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Rows
 
 RESTARTS_KEPT = 2_000
 FIRST_WITHIN_MS = 5_000
 
 
-def restart_instants(
-    before: Sequence[int], events: Iterable[Row], annotated: Iterable[Row] = ()
-) -> list[int]:
+def restart_instants(before: Sequence[int], events: Rows, annotated: Rows = ()) -> list[int]:
     logged = [
         event["ts"]
         for event in events
         if event["kind"] == "job_state" and event["to_state"] == "RESTARTING"
     ]
-    # Earlier ones are exact, or are from annotations while the log was not read.
+    # Remembered instants are from log lines, or from annotations if the log was not read then.
     unread = set(logged).difference(before)
     exact = {*logged, *(at for at in before if not unread or at in with_others(unread, [at]))}
     marks = (annotation["at"] for annotation in annotated if annotation["kind"] == "restart")

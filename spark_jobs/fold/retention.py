@@ -1,9 +1,7 @@
-"""Bounds the rows of a job that are remembered. Each function returns the last ones by the job's
-own time.
-"""
+"""Bounds the rows of a job that are remembered, to the newest."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from operator import itemgetter
 from typing import Any
@@ -21,11 +19,11 @@ from spark_jobs.diagnosis.window_contents import (
     UPLOADS,
     Span,
 )
-from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, ordered, rank
+from spark_jobs.fold.rows import LINE, Row, Rows, grouped, newest_by, ordered, rank
 
 EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
-"""A window of ten minutes ago may be judged again."""
+"""A window may be judged again for ten minutes."""
 OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
 """Events that show the parts of a restart, besides those that rules read."""
 REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, *events_read()))
@@ -33,9 +31,9 @@ JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
 MINUTES_KEPT, READINGS_KEPT = 2, 5_000
-"""Vertices in the newest minutes, and in more up to so many subtask readings."""
+"""Minutes whose vertices are kept, and the number of subtask readings up to which more are kept."""
 COUNTERS_KEPT = 4
-"""Windows over which counters are compared (``record_counters.MOST_SPAN_MS``)."""
+"""Windows whose counters are compared (``record_counters.MOST_SPAN_MS``)."""
 GAUGES_KEPT = 40
 _GAUGES = (
     "vertex_id",
@@ -46,7 +44,7 @@ _GAUGES = (
 PLACEMENTS_KEPT = 200
 TASKMANAGER_LOSSES_KEPT = 200
 SNAPSHOTS_KEPT = 100
-"""Older ones are looked up in the lake, with the rows of their checkpoints."""
+"""Older snapshots are looked up in the lake, with the rows of their checkpoints."""
 TRACE_CHARS = 4000
 
 _CHANGING = (
@@ -65,21 +63,21 @@ _BRIEF = OF_SUBTASKS.union(OF_OUTAGES)
 _LINE_ORDER = ("ts", "observed_at", "process", "record_hash", "ordinal")
 
 
-def each_once(located: Iterable[Row]) -> list[Row]:
+def each_once(located: Rows) -> list[Row]:
     return ordered(newest_by(located, LINE, ("observed_at",)), *_LINE_ORDER)
 
 
 def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
-    """The newest of each kind that a rule or the fold reads, and the first and last line.
-    ``in_order``: from :func:`each_once`. ``first``: task failures within this time are also kept.
+    """The newest events of each kind that a rule or the fold reads, and the first and last event.
+    ``in_order``: from ``each_once``. Task failures in the span ``first`` are also kept.
     """
     if not in_order:
         return []
-    briefly = max(event["ts"] for event in in_order) - BRIEFLY_MS - JUDGED_AGAIN_MS
+    brief_since = max(event["ts"] for event in in_order) - BRIEFLY_MS - JUDGED_AGAIN_MS
     kept = [in_order[0], in_order[-1]]
     for kind, of_kind in _by_kind(in_order).items():
         if kind in _BRIEF:
-            of_kind = [event for event in of_kind if event["ts"] >= briefly]
+            of_kind = [event for event in of_kind if event["ts"] >= brief_since]
         if kind in REMEMBERED:
             kept += of_kind[-EVENTS_KEPT:]
         if kind == FAILED and first:
@@ -93,7 +91,7 @@ def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
 
 
 def events_whole_from(remembered: Sequence[Row]) -> int:
-    """From when on these events of an earlier run hold every line of a task."""
+    """When the remembered events begin to have every line about tasks."""
     if not remembered:
         return 0
     full = [
@@ -105,84 +103,83 @@ def events_whole_from(remembered: Sequence[Row]) -> int:
     return max(*full, newest - BRIEFLY_MS - JUDGED_AGAIN_MS, 0)
 
 
-def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:
+def _by_kind(events: Rows) -> dict[str, list[Row]]:
     kinds: dict[str, list[Row]] = {}
     for event in events:
         kinds.setdefault(rule_kind(event["kind"], event["to_state"]), []).append(event)
     return kinds
 
 
-def answers(jobs: Iterable[Row]) -> list[Row]:
-    """The first and the last of each period without a relevant change, in order of time."""
-    once = ordered(newest_by(jobs, ("observed_at",), ("commit_seq",)), "observed_at")
-    ends: dict[str, list[Row]] = {}
-    before: tuple[Any, ...] = ()
-    for row in once:
-        reported = _changing(row)
-        if reported != before:
-            before, spell = reported, ends.setdefault(json.dumps(reported), [row])
-        spell[1:] = [row] if row is not spell[0] else []
-    return ordered((row for spell in ends.values() for row in spell), "observed_at")[
-        -JOB_ANSWERS_KEPT:
-    ]
+def answers(jobs: Rows) -> list[Row]:
+    """The first and last answer of each combination of relevant values, in order."""
+    answers = ordered(newest_by(jobs, ("observed_at",), ("commit_seq",)), "observed_at")
+    first_and_last: dict[str, list[Row]] = {}
+    previous: tuple[Any, ...] = ()
+    for row in answers:
+        values = _changing(row)
+        if values != previous:
+            previous, kept = values, first_and_last.setdefault(json.dumps(values), [row])
+        kept[1:] = [row] if row is not kept[0] else []
+    rows = (row for kept in first_and_last.values() for row in kept)
+    return ordered(rows, "observed_at")[-JOB_ANSWERS_KEPT:]
 
 
-def placements(samples: Iterable[Row]) -> list[Row]:
-    since: dict[Any, Row] = {}
+def placements(samples: Rows) -> list[Row]:
+    first: dict[Any, Row] = {}
     for row in samples:
         if row["host"]:
             key = row["vertex_id"], tuple(row["host"]), tuple(row["attempt"] or ())
-            if key not in since or row["ts"] < since[key]["ts"]:
-                since[key] = row
+            if key not in first or row["ts"] < first[key]["ts"]:
+                first[key] = row
     kept: list[Row] = []
-    for of_vertex in grouped(since.values(), "vertex_id").values():
-        kept += sorted(of_vertex, key=lambda row: (-row["ts"], rank(row["host"])))[:PLACEMENTS_KEPT]
+    for rows in grouped(first.values(), "vertex_id").values():
+        kept += sorted(rows, key=lambda row: (-row["ts"], rank(row["host"])))[:PLACEMENTS_KEPT]
     return kept
 
 
-def pressure(windows: Iterable[Row]) -> list[Row]:
+def pressure(windows: Rows) -> list[Row]:
     return _newest_of_vertices(windows, "window_start", "as_of", WINDOWS_KEPT)
 
 
-def vertex_windows(rows: Iterable[Row]) -> list[Row]:
+def vertex_windows(rows: Rows) -> list[Row]:
     kept: list[Row] = []
-    of_minutes = grouped(newest_by(rows, ("vertex_id", "window_start"), ("as_of",)), "window_start")
+    by_minute = grouped(newest_by(rows, ("vertex_id", "window_start"), ("as_of",)), "window_start")
     readings = 0
-    for place, minute in enumerate(sorted(of_minutes, reverse=True)):
-        readings += sum((row["parallelism"] or 1) * len(row) for row in of_minutes[minute])
-        if place >= MINUTES_KEPT and readings > READINGS_KEPT:
+    for number, minute in enumerate(sorted(by_minute, reverse=True)):
+        readings += sum((row["parallelism"] or 1) * len(row) for row in by_minute[minute])
+        if number >= MINUTES_KEPT and readings > READINGS_KEPT:
             break
-        kept += sorted(of_minutes[minute], key=itemgetter("vertex_id"))
+        kept += sorted(by_minute[minute], key=itemgetter("vertex_id"))
     return kept
 
 
-def counters(answers: Iterable[Row]) -> list[Row]:
+def counters(answers: Rows) -> list[Row]:
     return _newest_of_vertices(answers, "window_start", "as_of", COUNTERS_KEPT)
 
 
-def gauges(rows: Iterable[Row]) -> list[Row]:
+def gauges(rows: Rows) -> list[Row]:
     kept = _newest_of_vertices(rows, "ts", "observed_at", GAUGES_KEPT)
-    # Those that an earlier version remembered lack the newest figures.
+    # Rows remembered by an earlier version of Weir lack new columns.
     return ordered(({name: row.get(name) for name in _GAUGES} for row in kept), "ts", "vertex_id")
 
 
-def _newest_of_vertices(rows: Iterable[Row], at: str, version: str, most: int) -> list[Row]:
+def _newest_of_vertices(rows: Rows, at: str, version: str, most: int) -> list[Row]:
     once = grouped(newest_by(rows, ("vertex_id", at), (version,)), "vertex_id")
     return [row for of_vertex in once.values() for row in ordered(of_vertex, at)[-most:]]
 
 
-def uploads(rows: Iterable[Row]) -> list[Row]:
+def uploads(rows: Rows) -> list[Row]:
     once = newest_by(rows, ("checkpoint_id", "trigger_time"), ("as_of",))
     return ordered(once, "as_of", "trigger_time")[-UPLOADS:]
 
 
-def snapshots(rows: Iterable[Row]) -> list[Row]:
+def snapshots(rows: Rows) -> list[Row]:
     version = ("metadata_path", "metadata_bytes", "metadata_modified")
     once = newest_by(rows, version, ("reader_version", "observed_at"))
     return ordered(once, "observed_at", "metadata_path", "metadata_modified")[-SNAPSHOTS_KEPT:]
 
 
-def failures(rows: Iterable[Row], first: Span | None = None) -> list[Row]:
+def failures(rows: Rows, first: Span | None = None) -> list[Row]:
     once = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
     newest_first = sorted(
         once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"])
@@ -194,6 +191,6 @@ def failures(rows: Iterable[Row], first: Span | None = None) -> list[Row]:
     return [{**row, "stacktrace": condensed(row["stacktrace"], TRACE_CHARS)} for row in kept]
 
 
-def taskmanager_losses(rows: Iterable[Row]) -> list[Row]:
+def taskmanager_losses(rows: Rows) -> list[Row]:
     once = newest_by(rows, ("taskmanager_id", "life"), ("observed_at",))
     return ordered(once, "ts", "taskmanager_id")[-TASKMANAGER_LOSSES_KEPT:]

@@ -1,5 +1,5 @@
-"""Plain rows: dicts by column name, instants as epoch milliseconds UTC. Lists may hold duplicates:
-readers first fold by the table's identity. If two rows tie, their whole content decides.
+"""Plain rows: dicts by column name; instants are epoch milliseconds. Lists may have duplicates:
+readers first take the newest row of each identity. In a tie, the whole content decides.
 """
 
 import json
@@ -11,7 +11,8 @@ from typing import Any
 from ingest.messages import message_document, to_plain
 from spark_jobs.serving import Kind, ServingTable
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
+Rows = Iterable[Row]
 
 HOUR_MS = 3_600_000
 
@@ -20,7 +21,7 @@ LINE = ("process", "ts", "record_hash", "ordinal")
 
 
 def rank(value: Any) -> Any:
-    """None lowest, lists and structs part by part."""
+    """A sort key: None is lowest; lists and structs count part by part."""
     if value is None:
         return _LOWEST
     kind = type(value)
@@ -37,60 +38,56 @@ _LOWEST = (0,)
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
-def ordered(rows: Iterable[Row], *names: str) -> list[Row]:
+def ordered(rows: Rows, *names: str) -> list[Row]:
     return sorted(rows, key=lambda row: [rank(row[name]) for name in names])
 
 
-def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) -> list[Row]:
-    """One row for each distinct ``keys``: the largest by ``order``."""
-    listed = list(rows)
-    return [listed[place] for place in newest_places(listed, keys, order)]
+def newest_by(rows: Rows, keys: Sequence[str], order: Sequence[str]) -> list[Row]:
+    """For each distinct ``keys``, the largest row by ``order``."""
+    row_list = list(rows)
+    return [row_list[index] for index in newest_places(row_list, keys, order)]
 
 
 def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]) -> list[int]:
-    """The positions of :func:`newest_by`, in order of the first row of each key."""
+    """Indexes of the rows of ``newest_by``, in order of each key's first row."""
     newest: dict[Any, int] = {}
     key_of = itemgetter(*keys)
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         key = key_of(row)
-        known = newest.get(key)
-        if known is None or _is_newer(row, rows[known], order):
-            newest[key] = place
+        other = newest.get(key)
+        if other is None or _is_newer(row, rows[other], order):
+            newest[key] = index
     return list(newest.values())
 
 
-def _is_newer(row: Row, known: Row, order: Sequence[str]) -> bool:
+def _is_newer(row: Row, other: Row, order: Sequence[str]) -> bool:
     for name in order:
-        value, known_value = row[name], known[name]
-        if value != known_value:
-            return bool(rank(value) > rank(known_value))
-    # The whole content is only looked at where the order does not decide.
-    return row != known and bool(rank(row) > rank(known))
+        if row[name] != other[name]:
+            return bool(rank(row[name]) > rank(other[name]))
+    return row != other and bool(rank(row) > rank(other))
 
 
-def newest_known(
-    rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]
-) -> dict[str, Any]:
-    """The newest known value of each of ``names``, ties by value."""
-    known: dict[str, Any] = dict.fromkeys(names)
-    newest: dict[str, Any] = {}
+def newest_known(rows: Rows, names: Iterable[str], order: Callable[[Row], Any]) -> Row:
+    """For each column, the newest known value by ``order``, in a tie the largest."""
+    values: Row = dict.fromkeys(names)
+    newest: Row = {}
     for row in rows:
-        at = order(row)
-        for name in known:
+        position = order(row)
+        for name in values:
             value = row[name]
             if value is None:
                 continue
-            # Values, which may be long lists, are only compared where two rows tie.
+            # Values may be long lists, so they are only compared if two rows tie.
             if (
                 name not in newest
-                or at > newest[name]
-                or (at == newest[name] and rank(value) > rank(known[name]))
+                or position > newest[name]
+                or (position == newest[name] and rank(value) > rank(values[name]))
             ):
-                known[name], newest[name] = value, at
-    return known
+                values[name], newest[name] = value, position
+    return values
 
 
-def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:
+def grouped(rows: Rows, *names: str) -> dict[Any, list[Row]]:
     groups: dict[Any, list[Row]] = {}
     key_of = itemgetter(*names)
     for row in rows:
@@ -120,11 +117,11 @@ def percentile(values: Iterable[float | None], part: float) -> float | None:
 def quantile(ascending: Sequence[float], part: float) -> float | None:
     if not ascending:
         return None
-    place = part * (len(ascending) - 1)
-    below = int(place)
+    position = part * (len(ascending) - 1)
+    below = int(position)
     above = min(below + 1, len(ascending) - 1)
     low = float(ascending[below])
-    return low if place == below else low + (ascending[above] - low) * (place - below)
+    return low if position == below else low + (ascending[above] - low) * (position - below)
 
 
 def floor_ms(at_ms: int, step_ms: int) -> int:
@@ -142,12 +139,12 @@ _AS_TEXT: Mapping[Kind, Callable[[Any], str | None]] = {
 }
 
 
-def served_rows(rows: Iterable[Row], table: ServingTable) -> list[dict[str, Any]]:
-    write = {
+def served_rows(rows: Rows, table: ServingTable) -> list[Row]:
+    as_text = {
         column.name: _AS_TEXT[column.kind] for column in table.columns if column.kind in _AS_TEXT
     }
     return [
-        {**row, **{name: as_text(row[name]) for name, as_text in write.items()}} for row in rows
+        {**row, **{name: convert(row[name]) for name, convert in as_text.items()}} for row in rows
     ]
 
 

@@ -12,8 +12,8 @@ from spark_jobs.diagnosis.window_contents import WINDOW_MS
 logger = logging.getLogger(__name__)
 
 Scoped = Mapping[str, Any]
-"""``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all; with a
-``job_name`` for all ids of that job.
+"""``key``, ``value``, and their scope: ``cluster`` and ``job_id``, empty for all. With ``job_name``,
+also later ids of that job.
 """
 
 COLUMNS = tuple(field.name for field in fields(Finding) if not field.name.endswith("_ms"))
@@ -22,43 +22,36 @@ MOST_RUNS = 500
 
 @dataclass
 class Settings:
-    """Overrides of thresholds, the narrowest wins, and recovery points by storage audits: the
-    fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``. Invalid overrides are logged and
-    ignored.
+    """Overrides of thresholds (the narrowest scope counts) and recovery points by audits
+    (``RecoveryPoint``). Invalid overrides are logged and ignored.
     """
 
     overrides: InitVar[Sequence[Scoped]] = ()
     recovery_points: InitVar[Sequence[Scoped]] = ()
-    _set: dict[tuple[str, str], list[Scoped]] = field(default_factory=dict)
-    _named: dict[tuple[str, str], str] = field(default_factory=dict)
-    _of_scope: dict[tuple[str, str], Limits] = field(default_factory=dict)
+    _overrides: dict[tuple[str, str], list[Scoped]] = field(default_factory=dict)
+    _job_ids: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(cluster, job name) → the job id under which overrides of the name are kept."""
+    _limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
     _points: dict[tuple[str, str], RecoveryPoint] = field(default_factory=dict)
 
     def __post_init__(self, overrides: Sequence[Scoped], recovery_points: Sequence[Scoped]) -> None:
         for override in overrides:
             cluster, job_id = override.get("cluster") or "", override.get("job_id") or ""
             if name := override.get("job_name"):
-                job_id = self._named.setdefault((cluster, str(name)), job_id)
-            self._set.setdefault((cluster, job_id), []).append(override)
+                job_id = self._job_ids.setdefault((cluster, str(name)), job_id)
+            self._overrides.setdefault((cluster, job_id), []).append(override)
         for point in recovery_points:
-            self._points[str(point["cluster"]), str(point["job_id"])] = recovery_point_from_plain(
-                point
-            )
+            job = str(point["cluster"]), str(point["job_id"])
+            self._points[job] = recovery_point_from_plain(point)
 
     def limits(self, cluster: str, job_id: str, name: str | None = None) -> Limits:
         """Overrides by ``name`` of the job survive a new job id."""
-        by_name = self._named.get((cluster, name), job_id) if name else job_id
-        scope = next(
-            (
-                scope
-                for scope in ((cluster, job_id), (cluster, by_name), (cluster, ""))
-                if scope in self._set
-            ),
-            ("", ""),
-        )
-        if scope not in self._of_scope:
-            self._of_scope[scope] = self._make_limits(*scope)
-        return self._of_scope[scope]
+        by_name = self._job_ids.get((cluster, name), job_id) if name else job_id
+        scopes = ((cluster, job_id), (cluster, by_name), (cluster, ""))
+        scope = next((scope for scope in scopes if scope in self._overrides), ("", ""))
+        if scope not in self._limits:
+            self._limits[scope] = self._make_limits(*scope)
+        return self._limits[scope]
 
     def recovery_point(self, cluster: str, job_id: str) -> RecoveryPoint | None:
         return self._points.get((cluster, job_id))
@@ -66,33 +59,28 @@ class Settings:
     def _make_limits(self, cluster: str, job_id: str) -> Limits:
         values: dict[str, float] = {}
         for scope in dict.fromkeys((("", ""), (cluster, ""), (cluster, job_id))):
-            for override in self._set.get(scope, ()):
-                values |= _if_allowed(str(override["key"]), float(override["value"]))
+            for override in self._overrides.get(scope, ()):
+                limit = {str(override["key"]): float(override["value"])}
+                try:
+                    registry.limits(limit)
+                except ValueError as error:
+                    logger.warning("A threshold is left out: %s", error)
+                else:
+                    values |= limit
         return registry.limits(values)
-
-
-def _if_allowed(key: str, value: float) -> dict[str, float]:
-    try:
-        registry.limits({key: value})
-    except ValueError as error:
-        logger.warning("A threshold is left out: %s", error)
-        return {}
-    return {key: value}
 
 
 def judged(
     windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None
 ) -> dict[str, Any]:
-    """Windows of one job, at least one, in order → rows of ``job_judgement`` and
-    ``finding_occurrence``.
-    """
+    """``job_judgement`` of a job's windows, in order. ``occurrences``: ``finding_occurrence`` rows."""
     occurrences: dict[tuple[str, str, int], dict[str, Any]] = {}
     unknowns: tuple[Unknown, ...] = ()
     for window in windows:
         diagnosis = registry.diagnose(with_recovery_point(window, point), limits)
         unknowns = diagnosis.unknowns
         for finding in diagnosis.findings:
-            # A rule has one finding per subject and window; a second one would be an accident.
+            # A rule should have one finding per subject and window; a second one is dropped.
             occurrences.setdefault(
                 (finding.rule, finding.subject_id, window.window_start_ms),
                 _occurrence(finding, window),
@@ -136,7 +124,7 @@ def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:
 
 
 def joined(spans: Iterable[Mapping[str, int]]) -> list[dict[str, int]]:
-    """The same minutes in order, neighbours as one run."""
+    """The spans in order; adjacent minutes become one span."""
     groups: list[dict[str, int]] = []
     for span in sorted(spans, key=lambda span: span["first"]):
         if groups and span["first"] <= groups[-1]["last"] + WINDOW_MS // 1000:

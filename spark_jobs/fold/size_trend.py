@@ -1,23 +1,22 @@
-"""How the full state of a job grows: the median of the slopes between all pairs of points (Theil
-and Sen) since the last change point. A rate is known from an hour on.
+"""Growth of a job's full state: the median of the slopes between all pairs of points (Theil and
+Sen) since the last change point. Points of less than an hour have no rate.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from math import ceil
-from typing import Any
 
 from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.older_facts import points as points_of
-from spark_jobs.fold.rows import HOUR_MS, Row, largest, percentile, quantile
+from spark_jobs.fold.rows import HOUR_MS, Row, Rows, largest, percentile, quantile
 
 MIN_POINTS = 5
 MIN_SPAN_MS = HOUR_MS
 MAX_POINTS = 60
-"""1,770 pairs, whether the job has an hour or a month of checkpoints."""
+"""At most 1,770 pairs, even for a month of checkpoints."""
 
 STEP_POINTS = 5
-"""A step must part this many points before it from as many after it."""
+"""At a step, all of this many sizes before it differ from all of as many after it."""
 STEP_RATIO = 0.5
 STEP_OVER_USUAL_CHANGE = 10
 STEP_MIN_BYTES = 1024 * 1024
@@ -26,9 +25,7 @@ Point = tuple[int, int, int]
 """End (epoch ms) and id of a completed checkpoint, and its full state in bytes."""
 
 
-def size_trend(
-    facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts
-) -> dict[str, Any] | None:
+def size_trend(facts: Rows, annotations: Rows, older: OlderFacts) -> Row | None:
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
         return None
@@ -52,10 +49,10 @@ def _steps(points: Sequence[Point]) -> Iterator[int]:
     if not changes or max(changes) < STEP_MIN_BYTES:
         return
     usual = percentile(changes, 0.5)
-    for place in range(STEP_POINTS, len(points) - STEP_POINTS + 1):
-        if changes[place - 1] < STEP_MIN_BYTES:
-            continue  # no gap is larger than the change in it
-        before, after = sizes[place - STEP_POINTS : place], sizes[place : place + STEP_POINTS]
+    for index in range(STEP_POINTS, len(points) - STEP_POINTS + 1):
+        if changes[index - 1] < STEP_MIN_BYTES:
+            continue  # the gap cannot be larger than this change
+        before, after = sizes[index - STEP_POINTS : index], sizes[index : index + STEP_POINTS]
         gap = max(min(after) - max(before), min(before) - max(after))
         if (
             gap >= STEP_MIN_BYTES
@@ -63,15 +60,13 @@ def _steps(points: Sequence[Point]) -> Iterator[int]:
             and usual is not None
             and gap > STEP_OVER_USUAL_CHANGE * usual
         ):
-            yield points[place][0]
+            yield points[index][0]
 
 
-_NO_SLOPE: dict[str, Any] = dict.fromkeys(
-    ("from_time", "to_time", "bytes_per_h", "bytes_per_h_low")
-)
+_NO_SLOPE: Row = dict.fromkeys(("from_time", "to_time", "bytes_per_h", "bytes_per_h_low"))
 
 
-def _slope(points: Sequence[Point]) -> dict[str, Any]:
+def _slope(points: Sequence[Point]) -> Row:
     if not points:
         return _NO_SLOPE
     thinned = points[::-1][:: ceil(len(points) / MAX_POINTS)]
@@ -84,7 +79,4 @@ def _slope(points: Sequence[Point]) -> dict[str, Any]:
         for (at, _, size), (later, _, later_size) in combinations(thinned[::-1], 2)
         if later > at
     )
-    return trend | {
-        "bytes_per_h": quantile(slopes, 0.5),
-        "bytes_per_h_low": quantile(slopes, 0.1),
-    }
+    return trend | {"bytes_per_h": quantile(slopes, 0.5), "bytes_per_h_low": quantile(slopes, 0.1)}

@@ -1,5 +1,5 @@
-"""Full and uploaded size of a checkpoint. Before Flink 1.15, REST and log report only the uploaded
-one: for an incremental checkpoint a part of the state, for a savepoint all of it.
+"""The full and the uploaded size of a checkpoint. Before Flink 1.15, only the uploaded size is
+reported: a part of an incremental checkpoint, all of a savepoint.
 """
 
 from typing import Any, NamedTuple
@@ -36,15 +36,15 @@ def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "
 def sizes_in_rest(
     state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole: bool = False
 ) -> Sizes:
-    """A single size is the uploaded one, and also the full one if the whole state was written
-    (``is_whole``).
-    """
+    """``is_whole``: the whole state was written, so a single size is also the full one."""
     if checkpointed_bytes is not None:
         return Sizes(state_bytes, checkpointed_bytes)
     return Sizes(state_bytes if is_whole else None, state_bytes)
 
 
 class Writing(NamedTuple):
+    """How a job writes checkpoints: Flink version; always the whole state?"""
+
     version: tuple[int, ...] | None = None
     writes_everything: bool = False
 

@@ -1,5 +1,5 @@
-"""Whether a job was restored from a savepoint: by the name of the directory, else by the type in
-its ``_metadata``. Flink calls any snapshot that a job does not claim a savepoint.
+"""Whether a job was restored from a savepoint: by the directory's name, else the type in its
+_metadata. Flink calls every snapshot that a job does not claim a savepoint.
 """
 
 import re
@@ -18,7 +18,7 @@ NO_TYPES: Types = {}
 
 
 def directory_of(path: str | None) -> str | None:
-    """In the canonical spelling of :mod:`ingest.uris`, except unusual ones."""
+    """Of a _metadata, with usual spellings as in ``ingest.uris``."""
     if not path:
         return None
     local = _LOCAL.sub("file:/", _METADATA.sub("", path))
@@ -26,9 +26,7 @@ def directory_of(path: str | None) -> str | None:
 
 
 def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool | None:
-    """``reported``: Flink's word. Without a known directory, "checkpoint" is reliable, "savepoint"
-    may be either.
-    """
+    """``reported``: by Flink. If the directory is unknown, only False is reliable."""
     directory = directory_of(path)
     if directory is None:
         return False if reported is False else None
@@ -46,5 +44,6 @@ def types_of(snapshots: Iterable[Row]) -> Types:
 
 
 def unnamed(restored: Iterable[str | None]) -> set[str]:
+    """Directories whose names do not tell the snapshot's type."""
     directories = {directory for path in restored if (directory := directory_of(path))}
     return {directory for directory in directories if not _PLACE.search(directory)}

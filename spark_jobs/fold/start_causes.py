@@ -1,44 +1,39 @@
-"""Why a job restarted and from which snapshot: failures, lost TaskManagers, the restore."""
-
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any
 
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.downtime import DETECTED_WITHIN_MS
 from spark_jobs.fold.failures import Failure, failure_between
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, Rows
 
 LOST_BEFORE_MS = 120_000
-"""Its heartbeats have to time out first."""
+"""The heartbeats of a lost TaskManager have to time out before the restart."""
 DATED_WITHIN_MS = 1_000
 FAILURE_CHARS = 500
 _RESTORED = ("restored_checkpoint_id", "restored_is_savepoint", "restored_path")
 
 
-def with_causes(
-    starts: Iterable[Row], annotated: Iterable[Row], failures: Sequence[Failure]
-) -> list[dict[str, Any]]:
+def with_causes(starts: Rows, annotated: Rows, failures: Sequence[Failure]) -> list[Row]:
     in_order = sorted(annotated, key=itemgetter("at", "subject"))
     lost = [annotation["at"] for annotation in in_order if annotation["kind"] == TASKMANAGER_LOST]
     restores = [annotation for annotation in in_order if annotation["kind"] == "restore"]
-    completed: list[dict[str, Any]] = []
-    ended_before = 0
+    completed: list[Row] = []
+    previous_end = 0
     for start in starts:
         begun_at = start["at"] if start["begun_at"] is None else start["begun_at"]
-        known = {name: start.get(name) for name in ("failure", "lost_taskmanagers", *_RESTORED)}
+        causes = {name: start.get(name) for name in ("failure", "lost_taskmanagers", *_RESTORED)}
         if start["kind"] == "start":
-            known["lost_taskmanagers"] = 0
+            causes["lost_taskmanagers"] = 0
         else:
             failure = failure_between(
                 failures, begun_at - DETECTED_WITHIN_MS, begun_at + DATED_WITHIN_MS
             )
             if failure is not None and failure.text:
-                known["failure"] = failure.text[:FAILURE_CHARS]
-            since = max(begun_at - LOST_BEFORE_MS, ended_before)
-            counted = bisect_right(lost, start["running_at"]) - bisect_right(lost, since)
-            known["lost_taskmanagers"] = max(counted, known["lost_taskmanagers"] or 0)
+                causes["failure"] = failure.text[:FAILURE_CHARS]
+            since = max(begun_at - LOST_BEFORE_MS, previous_end)
+            count = bisect_right(lost, start["running_at"]) - bisect_right(lost, since)
+            causes["lost_taskmanagers"] = max(count, causes["lost_taskmanagers"] or 0)
         restored = [
             annotation["detail"]
             for annotation in restores
@@ -48,7 +43,7 @@ def with_causes(
             snapshot = restored[-1]
             kind = snapshot["from"]
             values = (snapshot["checkpoint_id"], kind and kind == "savepoint", snapshot["path"])
-            known |= dict(zip(_RESTORED, values, strict=True))
-        completed.append({**start, **known})
-        ended_before = start["running_at"]
+            causes |= dict(zip(_RESTORED, values, strict=True))
+        completed.append({**start, **causes})
+        previous_end = start["running_at"]
     return completed

@@ -1,5 +1,3 @@
-"""Durations of one start's tasks, and the tasks that others waited for."""
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median_low
@@ -12,12 +10,12 @@ TASKS_NAMED = 100
 NAME_CHARS = 200
 """Names of vertices may run to kilobytes."""
 _PARTS = ("slots", "deploy", "restore")
-_OF_TASK = (
+_TASK_FIELDS = (
     *("vertex_id", "subtask", "attempt", "host", "taskmanager_id", "own_ms"),
     *(f"{part}_ms" for part in _PARTS),
 )
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
-"""Relative to the median task of its vertex."""
+"""A task straggles if it took this much longer than the median task of its vertex."""
 
 
 def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
@@ -44,12 +42,12 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
         "detail": {
             "slowest": [
                 {
-                    **{name: getattr(task, name) for name in _OF_TASK},
+                    **{name: getattr(task, name) for name in _TASK_FIELDS},
                     "name": (names.get(task.vertex_id) or task.vertex_id)[:NAME_CHARS],
                     "straggles": task in straggling,
                 }
                 for task in slowest[: min(max(-(-len(tasks) // 100), len(straggling)), TASKS_NAMED)]
-            ],
+            ]
         },
     }
 

@@ -1,19 +1,15 @@
-"""Tasks of a job's starts, from REST and the JobManager's log."""
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from spark_jobs.diagnosis.samples import rule_kind
 from spark_jobs.fold.retention import events_whole_from
-from spark_jobs.fold.rows import Row, grouped
+from spark_jobs.fold.rows import Row, Rows, grouped
 
 CLOCK_MS = 50
 """REST and log date the same change of state some milliseconds apart."""
 
 
 class Task(NamedTuple):
-    """Instants in epoch ms."""
-
     vertex_id: str
     subtask: int
     attempt: int | None
@@ -45,7 +41,7 @@ class Task(NamedTuple):
 
 _COLUMNS = Task._fields[2:]
 Tasks = dict[int, list[Task]]
-"""By the instant at which scheduling began."""
+"""The tasks of each start, by the instant at which scheduling began."""
 
 
 _PLACE = ("attempt", "host", "container")
@@ -61,7 +57,7 @@ def latest(instants: Iterable[int], until: int) -> int | None:
     return max((at for at in instants if at <= until), default=None)
 
 
-def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
+def answered(rows: Rows, begins: Sequence[int]) -> Tasks:
     attempts: dict[tuple[Any, ...], Task] = {}
     for row in rows:
         columns = [row[name] or () for name in _COLUMNS]
@@ -69,48 +65,47 @@ def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
             task = Task(row["vertex_id"], subtask, *values)
             if task.deploying_at is not None and task.running_at is not None:
                 attempts[task.vertex_id, subtask, task.attempt] = task
-    # The newest attempt of a subtask that was deployed again at an unknown time.
+    # A subtask may have been deployed again at an unknown time: its newest attempt counts.
     newest: dict[int, dict[tuple[str, int], Task]] = {}
     for task in sorted(attempts.values(), key=lambda task: task.deploying_at):
         at = latest(begins, task.deploying_at + CLOCK_MS)
         if at is not None:
             newest.setdefault(at, {})[task.vertex_id, task.subtask] = task
-    return {at: [*of_subtasks.values()] for at, of_subtasks in newest.items()}
+    return {at: [*tasks.values()] for at, tasks in newest.items()}
 
 
-def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
-    """Of starts whose tasks were all seen to be deployed and to run, in the JobManager's log:
-    TaskManagers also log task changes, by their own clocks. ``remembered``: events from an earlier
-    run.
+def logged(events: Rows, remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
+    """Tasks of starts by the JobManager's log, if it has the deployment and the RUNNING of all.
+    TaskManagers log by their own clocks. ``remembered``: earlier events.
     """
     whole_from = events_whole_from(remembered)
-    seen: dict[int, dict[tuple[Any, Any], dict[str, Any]]] = {}
-    for of_process in grouped(events, "process").values():
-        if not any(event["kind"] == "job_state" for event in of_process):
+    starts: dict[int, dict[tuple[Any, Any], Row]] = {}
+    for process_events in grouped(events, "process").values():
+        if not any(event["kind"] == "job_state" for event in process_events):
             continue
-        for event in of_process:
+        for event in process_events:
             state = _STATES.get(rule_kind(event["kind"], event["to_state"]))
             if state is None or event["subtask"] is None:
                 continue
             at = latest(begins, event["ts"] + CLOCK_MS)
             if at is not None and at >= whole_from:
                 key = event["vertex_id"] or event["task"], event["subtask"]
-                task = seen.setdefault(at, {}).setdefault(key, {})
+                task = starts.setdefault(at, {}).setdefault(key, {})
                 task[state] = event["ts"]
                 task |= {name: event[name] for name in _PLACE if event[name] is not None}
     return {
-        at: [_task(*key, task) for key, task in of_begin.items()]
-        for at, of_begin in seen.items()
-        if all(map(_ran, of_begin.values()))
+        at: [_task(*key, task) for key, task in tasks.items()]
+        for at, tasks in starts.items()
+        if all(map(_has_run, tasks.values()))
     }
 
 
-def _ran(task: Mapping[str, Any]) -> bool:
+def _has_run(task: Mapping[str, Any]) -> bool:
     return "deploying" in task and task.get("running", -1) >= task["deploying"]
 
 
-def _task(vertex: str, subtask: int, seen: Mapping[str, Any]) -> Task:
-    place = seen.get("attempt"), seen.get("host"), seen.get("container")
+def _task(vertex: str, subtask: int, task: Mapping[str, Any]) -> Task:
+    place = task.get("attempt"), task.get("host"), task.get("container")
     return Task(
-        vertex, subtask, *place, None, seen["deploying"], seen.get("initializing"), seen["running"]
+        vertex, subtask, *place, None, task["deploying"], task.get("initializing"), task["running"]
     )

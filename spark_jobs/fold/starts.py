@@ -1,14 +1,14 @@
-"""Starts of a job by their phases, on the JobManager's clock, by REST (``vertex_starts``) or by its
-log. graph: until the job is RUNNING, under the adaptive scheduler with the wait for slots (of a
-restart cancel, wait and failed_attempts instead, see :mod:`spark_jobs.fold.downtime`; where no log
-was read, wait is all of it); slots: until the last task was given its slot; deploy: until the last
-task began to restore, before 1.14 until it ran; restore: until the last task ran. They add up to
-the time from the submission, or from RESTARTING, until all tasks ran.
+"""Starts of a job and their phases, by REST (``vertex_starts``) or the JobManager's log. *graph*:
+until the job is RUNNING; under the adaptive scheduler also the wait for slots. A restart has
+*cancel*, *wait* and *failed_attempts* instead (``downtime``); without a log, all of it is *wait*.
+*slots*: until the last task has its slot. *deploy*: until the last task begins to restore (before
+1.14, until it runs). *restore*: until the last task runs. They add up to the time from the
+submission, or from RESTARTING, until all tasks run.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from spark_jobs.diagnosis.window_contents import STARTS
 from spark_jobs.fold.checkpoint_log import Names
@@ -32,7 +32,7 @@ class Life(NamedTuple):
 
 
 def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> list[Row]:
-    """The newest starts after which all tasks ran, oldest first. ``new_rows``: of the lake table
+    """The newest starts after which all tasks ran, oldest first. ``new_rows``: of
     ``vertex_starts``; ``known``: earlier results. REST is preferred to the log.
     """
     begins = _begins(life, known)
@@ -51,7 +51,7 @@ def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> lis
 
 
 def _begins(life: Life, known: Sequence[Row]) -> list[int]:
-    """Each start once, with its known date, else REST's, else the log's."""
+    """When each start began: by an earlier result, else REST, else the log."""
     by_rest = {
         entry["since"]
         for answer in life.answers
@@ -66,7 +66,7 @@ def _begins(life: Life, known: Sequence[Row]) -> list[int]:
     return sorted(begins)
 
 
-def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
+def _beginning(start: Row, life: Life, begins: Sequence[int]) -> Row:
     at = start["at"]
     kind, begun_at, restarts, parts = _before(at, life, begins)
     if start.get("begun_at") is not None and "cancel" not in parts:
@@ -86,9 +86,8 @@ def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _before(
-    at: int, life: Life, begins: Sequence[int]
-) -> tuple[str, int | None, int | None, dict[str, Any]]:
+def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None, int | None, Row]:
+    """Kind and begin of the start, number of restarts, and ms of phases before ``at``."""
     outage = next(
         (
             outage

@@ -13,11 +13,12 @@ _NAMES, _VALUES = "names", "values"
 
 @dataclass(frozen=True)
 class JobState:
-    """``checkpoints``, ``vertex_checkpoints``, ``lines``: of checkpoints with keys in ``anchors``;
-    those triggered up to ``released_to`` are only in the lake. ``facts``: all since ``facts_since``
-    (None: all), and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source
-    reported. ``unplaced``: executions without a known task or host, by checkpoint. ``reported_…``:
-    hashes of the last results. ``judged_start``, ``judged_to``: of the newest judged window.
+    """``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints in ``anchors``;
+    others triggered up to ``released_to`` are only in the lake. ``facts``: those since
+    ``facts_since`` (None: all), and earlier pending ones. ``stand_ins``: facts whose trigger no
+    source reported. ``unplaced``: executions without a known task or host, by checkpoint.
+    ``reported_…``: hashes of the last results. ``judged_start``, ``judged_to``: start and end of
+    the newest judged window.
     """
 
     answers: Sequence[Row] = ()
@@ -54,24 +55,24 @@ class JobState:
     judged_runs: Sequence[Row] = ()
 
     def packed(self) -> bytes:
-        written = vars(self) | {"older": vars(self.older)}
+        fields = vars(self) | {"older": vars(self.older)}
         # Answers of one job repeat its plan and its settings word for word.
         return ZstdCompressor(level=1).compress(
-            orjson.dumps({name: _table(value) for name, value in written.items()})
+            orjson.dumps({name: _table(value) for name, value in fields.items()})
         )
 
 
 def unpacked(packed: bytes | None) -> JobState:
-    """Names of another version of Weir are ignored. Raises ValueError or an error of a decompressor."""
+    """Unknown fields are ignored. Raises ValueError or ZstdError."""
     if packed is None:
         return JobState()
     values: Mapping[str, Any] = orjson.loads(ZstdDecompressor().decompress(packed))
-    known = _known(JobState, values)
-    older = _known(OlderFacts, known.get("older", {}))
-    return JobState(**known | {"older": OlderFacts(**older)})
+    fields = _known_fields(JobState, values)
+    older = _known_fields(OlderFacts, fields.get("older", {}))
+    return JobState(**fields | {"older": OlderFacts(**older)})
 
 
-def _known(part: type[JobState | OlderFacts], values: Mapping[str, Any]) -> dict[str, Any]:
+def _known_fields(part: type[JobState | OlderFacts], values: Mapping[str, Any]) -> dict[str, Any]:
     names = part.__dataclass_fields__
     return {name: _rows(value) for name, value in values.items() if name in names}
 

@@ -1,6 +1,6 @@
-"""The lives of the TaskManagers of a cluster: rows of ``taskmanager_life``. Log lines of an end are
-certain: the first dates it, the most detailed one gives the cause. A stack trace alone is a
-suspicion: it counts if the TaskManager sent no heartbeat afterwards, or is no longer listed.
+"""Lives of a cluster's TaskManagers. A log line about an end is certain: the first tells its time,
+the most specific its cause. A stack trace is a suspicion: it counts if no heartbeat followed, or
+the TaskManager is no longer listed.
 """
 
 import re
@@ -15,27 +15,27 @@ from spark_jobs.diagnosis.failure_causes.table import cause_of
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.mentions import Mention, by_log
-from spark_jobs.fold.rows import Row, grouped, largest, least, rank
+from spark_jobs.fold.rows import Row, Rows, grouped, largest, least, rank
 from spark_jobs.serving import TASKMANAGER_LIFE, TASKMANAGER_LOSSES
 
 REGISTERED, FAILED = "tm_registered", "task_state"
 KINDS_OF_END = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected")
 NOTICED_WITHIN_MS = 300_000
-"""How long after a task was deployed elsewhere its last TaskManager still counts, and how far apart
-one loss is noticed: heartbeat.timeout is 50 s, or set to some minutes.
+"""Lines within this time are about one loss, and a loss concerns a job whose task left within this
+time: heartbeat.timeout is 50 s, or set to some minutes.
 """
 ALIVE_AFTER_MS = 10_000
-"""A heartbeat this long (one interval) after a suspected end disproves it."""
+"""A heartbeat more than this (one interval) after a suspected end disproves it."""
 CONFIRMED_AFTER_MS = 30_000
-"""Three missing heartbeats, while it is still listed."""
+"""Three missing heartbeats confirm a suspected end of a TaskManager that is still listed."""
 UNLISTED_AFTER_MS = 300_000
-"""Without a sample for so long, while others of its cluster have some."""
+"""A TaskManager is unlisted if it has had no sample for this long and others of its cluster had."""
 LINGERS_MS = 2_000
-"""For a sample in progress when the end was noticed."""
+"""A sample this short after the end was in progress when the end was noticed."""
 REASON_CHARS = NAME_CHARS = 300
 LIVES_KEPT, JOBS_KEPT = 2_000, 100
 KEPT_MS = 7 * 86_400_000
-"""As long as attempts of subtasks are carried."""
+"""As long as executions are remembered."""
 
 WORDS: Mapping[str, str] = {
     "oom_killed": message("killed for memory"),
@@ -61,23 +61,23 @@ _BY_REASON = (
     ("shut_down", r"shutting down"),
     ("container_lost", r"terminated|killed|lost"),
 )
-"""In reasons for a closed connection: ResourceManagers pass on what YARN or Kubernetes says. A
-JobMaster closes them too, where its job ended.
+"""Patterns in reasons for a closed connection, which ResourceManagers take over from YARN or
+Kubernetes. A JobMaster also closes connections when its job ends.
 """
 _REASONS = [(code, re.compile(pattern, re.IGNORECASE)) for code, pattern in _BY_REASON]
 _JOB_ENDED = re.compile(r"Stopping JobMaster")
 _EXIT_CODE = re.compile(r"exit(?:ed with)?\s*code\s*(?:is|[=:])?\s*(-?\d{1,5})", re.IGNORECASE)
 _HOST_OF_PATH = re.compile(r"@(.+):\d+/")
 _RESOURCE_ID = re.compile(r"(.+):[0-9]+-[0-9a-f]+")
-"""Of a standalone TaskManager: host, port and six random digits."""
-_SAMPLED = (
+"""Id of a standalone TaskManager: host, port and six random digits."""
+_SAMPLE_COLUMNS = (
     "slots",
     "process_memory_bytes",
     "heap_max_bytes",
     "managed_memory_bytes",
     "network_memory_bytes",
 )
-_NOTHING: dict[str, Any] = dict.fromkeys(
+_NOTHING: Row = dict.fromkeys(
     (
         *(name for name in TASKMANAGER_LIFE.column_names if name != "cluster"),
         "lost_at",
@@ -89,14 +89,14 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
         "informed_jobs",
     )
 )
-"""``lost_at``, ``lost_by``: by a line. ``seen_at``: newest heartbeat; ``sampled_at``: newest
-sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: of its current
-end.
+"""``lost_at``, ``lost_by``: the end by log lines. ``seen_at``: newest heartbeat; ``sampled_at``:
+newest sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: jobs that
+got the present end as a loss.
 """
 
 
 class _Sign(NamedTuple):
-    """``what``: ended, suspected, registered or seen; at one instant in this order."""
+    """``what``: ended, suspected, registered or seen, which is the order in a tie."""
 
     at: int
     what: int
@@ -109,42 +109,36 @@ _ENDED, _SUSPECTED, _REGISTERED, _SEEN = range(4)
 
 
 def lives(
-    known: Iterable[Row],
-    lines: Iterable[Row],
-    samples: Iterable[Row],
-    exceptions: Iterable[Row],
-    executions: Iterable[Row],
-) -> list[dict[str, Any]]:
-    """With ``changed`` (served columns changed) and ``to_inform`` (jobs that need to know of the
-    end). ``known``: an earlier result. ``lines``: events of registrations, ends and failed tasks;
-    ``executions``: attempts of subtasks.
+    previous: Rows, lines: Rows, samples: Rows, exceptions: Rows, executions: Rows
+) -> list[Row]:
+    """``UPDATED_LIFE`` rows. ``previous``: the last result. ``lines``: registrations, ends and
+    failed tasks.
     """
-    of_each: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(known, key=itemgetter("taskmanager_id", "life")):
-        of_each.setdefault(row["taskmanager_id"], []).append({**_NOTHING, **row})
-    before = {(row["taskmanager_id"], row["life"]): row for row in known}
+    by_id: dict[str, list[Row]] = {}
+    for row in sorted(previous, key=itemgetter("taskmanager_id", "life")):
+        by_id.setdefault(row["taskmanager_id"], []).append({**_NOTHING, **row})
+    previous_lives = {(row["taskmanager_id"], row["life"]): row for row in previous}
     signs = [*_line_signs(lines), *_sample_signs(samples), *_exception_signs(exceptions)]
     for sign in sorted(signs, key=lambda sign: (*sign[:4], rank(sign.row))):
-        own = of_each.setdefault(sign.taskmanager_id, [])
-        _TAKE[sign.what](own, sign)
-    sampled_at = largest(*(life["sampled_at"] for own in of_each.values() for life in own))
-    over = {
+        _TAKE[sign.what](by_id.setdefault(sign.taskmanager_id, []), sign)
+    sampled_at = largest(*(life["sampled_at"] for own in by_id.values() for life in own))
+    perhaps_lost = {
         name
-        for name, own in of_each.items()
+        for name, own in by_id.items()
         if any(life["lost_at"] is not None or life["suspected_at"] is not None for life in own)
     }
-    ran = _ran_on(executions, over)
-    known_lives = []
-    for name, own in of_each.items():
+    stays = _stays(executions, perhaps_lost)
+    all_lives = []
+    for name, own in by_id.items():
         first = own[0]["life"] or 0 if own else 0
-        for place, life in enumerate(own):
-            life["life"] = first + place
-            ended_before = own[place - 1]["ended_at"] or 0 if place else 0
-            known_as = before.get((name, life["life"]))
-            _end(life, known_as, sampled_at)
-            _inform(life, known_as, ran.get(name, ()), ended_before)
-            known_lives.append(life)
-    return _retain_newest(known_lives)
+        for index, life in enumerate(own):
+            life["life"] = first + index
+            previous_end = own[index - 1]["ended_at"] or 0 if index else 0
+            previous_life = previous_lives.get((name, life["life"]))
+            _end(life, previous_life, sampled_at)
+            _inform(life, previous_life, stays.get(name, ()), previous_end)
+            all_lives.append(life)
+    return _retain_newest(all_lives)
 
 
 def reason_of(loss: Row) -> str:
@@ -152,7 +146,7 @@ def reason_of(loss: Row) -> str:
     return words
 
 
-def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
+def lost_mentions(losses: Rows) -> Iterator[Mention]:
     for loss in losses:
         name = loss["taskmanager_id"]
         detail = {"taskmanager_id": name, "reason": reason_of(loss), "ended_by": loss["ended_by"]}
@@ -167,8 +161,7 @@ def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
         )
 
 
-def losses_of_job(losses: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
-    """A TaskManager that outlived the job is no loss."""
+def losses_of_job(losses: Rows, states: Sequence[tuple[int, str]]) -> list[Row]:
     instants = [since_ms for since_ms, _ in states]
 
     def had_ended(at_ms: int) -> bool:
@@ -179,7 +172,7 @@ def losses_of_job(losses: Iterable[Row], states: Sequence[tuple[int, str]]) -> l
 
 
 def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
-    """Its code, exit code and own words; None if the line is of the end of a job."""
+    """(code, exit code, logged reason) of a TaskManager's end, or None."""
     if line["kind"] == "tm_heartbeat_timeout":
         return "heartbeat_timeout", None, None
     if line["kind"] == "tm_unreachable":
@@ -195,12 +188,12 @@ def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
 
 
 def host_of_taskmanager(taskmanager_id: str) -> str:
-    """A pod or container counts as its host."""
-    named = _RESOURCE_ID.fullmatch(taskmanager_id)
-    return (named[1] if named else taskmanager_id)[:NAME_CHARS]
+    """The host in a standalone TaskManager's id, else the id of pod or container."""
+    match = _RESOURCE_ID.fullmatch(taskmanager_id)
+    return (match[1] if match else taskmanager_id)[:NAME_CHARS]
 
 
-def _line_signs(lines: Iterable[Row]) -> Iterator[_Sign]:
+def _line_signs(lines: Rows) -> Iterator[_Sign]:
     for line in lines:
         if line["kind"] == FAILED:
             if name := _lost_id(line["detail"], line["container"]):
@@ -215,7 +208,7 @@ def _line_signs(lines: Iterable[Row]) -> Iterator[_Sign]:
             )
 
 
-def _exception_signs(exceptions: Iterable[Row]) -> Iterator[_Sign]:
+def _exception_signs(exceptions: Rows) -> Iterator[_Sign]:
     for row in exceptions:
         if name := _lost_id(row["stacktrace"], row["taskmanager_id"]):
             yield _sign(row, _SUSPECTED, name)
@@ -228,12 +221,12 @@ def _lost_id(trace: str | None, ran_on: str | None) -> str | None:
     return name if name and "/" not in name else None
 
 
-def _sample_signs(samples: Iterable[Row]) -> Iterator[_Sign]:
+def _sample_signs(samples: Rows) -> Iterator[_Sign]:
     for row in samples:
         if row["ts"] is not None:
             jobs = dict.fromkeys(slot["job_id"] for slot in row["allocated_slots"] or ())
-            values = {name: row[name] for name in ("host", *_SAMPLED)}
-            # 0 if none was received yet.
+            values = {name: row[name] for name in ("host", *_SAMPLE_COLUMNS)}
+            # It is 0 before the first heartbeat.
             heartbeat = row["last_heartbeat"] or row["ts"]
             sign = _sign(row, _SEEN, row["taskmanager_id"], sampled_at=row["ts"], jobs=jobs)
             yield sign._replace(at=min(heartbeat, row["ts"]), row={**sign.row, **values})
@@ -243,7 +236,7 @@ def _sign(row: Row, what: int, name: str, **values: Any) -> _Sign:
     return _Sign(row["ts"], what, name[:NAME_CHARS], row["observed_at"], values)
 
 
-def _see(own: list[dict[str, Any]], sign: _Sign) -> None:
+def _see(own: list[Row], sign: _Sign) -> None:
     place = _place(own, sign.at)
     if place is None:
         own[:] = own or [_life(sign)]
@@ -269,7 +262,7 @@ def _see(own: list[dict[str, Any]], sign: _Sign) -> None:
         life["suspected_at"] = None
     if (life["sampled_at"] or 0) <= sign.row["sampled_at"]:
         life["sampled_at"] = sign.row["sampled_at"]
-        known = {name: sign.row[name] for name in _SAMPLED if sign.row[name] is not None}
+        known = {name: sign.row[name] for name in _SAMPLE_COLUMNS if sign.row[name] is not None}
         life |= known | {"host": sign.row["host"] or life["host"]}
     slots = {entry["job_id"]: entry["at"] for entry in life["slot_jobs"] or ()}
     for job_id in sign.row["jobs"]:
@@ -278,7 +271,7 @@ def _see(own: list[dict[str, Any]], sign: _Sign) -> None:
     life["slot_jobs"] = [{"job_id": job_id, "at": at} for job_id, at in newest]
 
 
-def _suspect(own: list[dict[str, Any]], sign: _Sign) -> None:
+def _suspect(own: list[Row], sign: _Sign) -> None:
     place = _place(own, sign.at)
     if place is None:
         if own:
@@ -292,10 +285,10 @@ def _suspect(own: list[dict[str, Any]], sign: _Sign) -> None:
     life["as_of"] = largest(life["as_of"], sign.observed_at)
 
 
-def _lose(own: list[dict[str, Any]], sign: _Sign) -> None:
+def _lose(own: list[Row], sign: _Sign) -> None:
     place = _place(own, sign.at)
     if place is None:
-        # The next life may only be known from the same loss, noticed by another process.
+        # The first known life may end with this loss, which another process noticed later.
         after = own[0] if own and own[0]["born_at"] is None and own[0]["lost_at"] else None
         if after is None or after["lost_at"] - sign.at > NOTICED_WITHIN_MS:
             own.insert(0, _life(sign))
@@ -310,10 +303,10 @@ def _lose(own: list[dict[str, Any]], sign: _Sign) -> None:
         if lost_at is None
         else lost_at - sign.at > NOTICED_WITHIN_MS
     ):
-        # It was lost and came back.
+        # The TaskManager came back after the loss: the known life is split.
         came_back = life["seen_at"] if (life["seen_at"] or 0) > sign.at else None
         own.insert(place + 1, {**life, "born_at": came_back, "informed_jobs": None})
-        life |= _life(sign) | {name: life[name] for name in ("born_at", "host", *_SAMPLED)}
+        life |= _life(sign) | {name: life[name] for name in ("born_at", "host", *_SAMPLE_COLUMNS)}
         life |= {"seen_at": sign.at, "slot_jobs": own[place + 1]["slot_jobs"]}
     if life["lost_at"] is None or (
         (_CERTAINTY[sign.row["ended_by"]], sign.at) < (_CERTAINTY[life["lost_by"]], life["lost_at"])
@@ -328,7 +321,7 @@ def _lose(own: list[dict[str, Any]], sign: _Sign) -> None:
 _TAKE = {_ENDED: _lose, _SUSPECTED: _suspect, _REGISTERED: _see, _SEEN: _see}
 
 
-def _life(sign: _Sign) -> dict[str, Any]:
+def _life(sign: _Sign) -> Row:
     return _NOTHING | {"taskmanager_id": sign.taskmanager_id, "as_of": sign.observed_at}
 
 
@@ -341,7 +334,7 @@ def _place(own: Sequence[Row], at_ms: int) -> int | None:
     return begun[-1] if begun else None
 
 
-def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> None:
+def _end(life: Row, before: Row | None, sampled_at: int | None) -> None:
     ended_at, ended_by = life["lost_at"], life["lost_by"]
     suspected_at, newest = life["suspected_at"], sampled_at or 0
     if ended_at is None:
@@ -355,21 +348,22 @@ def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> No
         ended_at = before["ended_at"] or ended_at
     seen_at = life["seen_at"] if ended_at is None else least(life["seen_at"], ended_at)
     if seen_at is not None and ended_at is None:
-        # Else each sample of each TaskManager would write a row.
+        # Rounded, so that not every sample of a TaskManager changes its row.
         seen_at = max(seen_at // UNLISTED_AFTER_MS * UNLISTED_AFTER_MS, life["born_at"])
     life |= {"ended_at": ended_at, "ended_by": ended_by, "last_seen_at": seen_at}
     life["host"] = life["host"] or host_of_taskmanager(life["taskmanager_id"])
 
 
-def _ran_on(executions: Iterable[Row], names: set[str]) -> dict[str, list[tuple[str, int, int]]]:
+def _stays(executions: Rows, names: set[str]) -> dict[str, list[tuple[str, int, int]]]:
+    """TaskManager → (job, when a subtask was deployed there, when the next)."""
     stays: dict[str, list[tuple[str, int, int]]] = {}
-    known = (
+    dated = (
         row
         for row in (executions if names else ())
         if row["job_id"] is not None and row["deployed_at"] is not None
     )
-    for of_subtask in grouped(known, "job_id", "vertex_id", "task", "subtask").values():
-        in_order = sorted(of_subtask, key=itemgetter("deployed_at", "execution_id"))
+    for attempts in grouped(dated, "job_id", "vertex_id", "task", "subtask").values():
+        in_order = sorted(attempts, key=itemgetter("deployed_at", "execution_id"))
         ends = [*(row["deployed_at"] for row in in_order[1:]), _NEVER]
         for row, left_at in zip(in_order, ends, strict=True):
             if row["container"] in names:
@@ -383,10 +377,7 @@ _NEVER = 2**62
 
 
 def _inform(
-    life: dict[str, Any],
-    before: Row | None,
-    stays: Iterable[tuple[str, int, int]],
-    ended_before: int,
+    life: Row, before: Row | None, stays: Iterable[tuple[str, int, int]], previous_end: int
 ) -> None:
     served = [name for name in TASKMANAGER_LIFE.column_names if name not in ("cluster", "as_of")]
     changed = before is None or any(life[name] != before[name] for name in served)
@@ -395,7 +386,7 @@ def _inform(
         to_inform |= {
             job_id
             for job_id, since, left_at in stays
-            if ended_before < since <= at <= left_at + NOTICED_WITHIN_MS
+            if previous_end < since <= at <= left_at + NOTICED_WITHIN_MS
         }
         slots = life["slot_jobs"] or ()
         to_inform |= {slot["job_id"] for slot in slots if at - slot["at"] <= NOTICED_WITHIN_MS}
@@ -409,7 +400,7 @@ def _inform(
     life |= {"changed": changed, "to_inform": sorted(to_inform)}
 
 
-def _retain_newest(lives: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _retain_newest(lives: list[Row]) -> list[Row]:
 
     def newest(life: Row) -> int:
         return int(largest(life["ended_at"], life["seen_at"], life["born_at"]) or 0)

@@ -1,5 +1,5 @@
 """Samples of the TaskManagers on which a job has slots. Memory that a restart leaks stays until the
-JVM ends, so the newest sample between each two restarts is kept.
+JVM ends, so the newest sample between two restarts is kept.
 """
 
 from bisect import bisect_left, bisect_right
@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from spark_jobs.diagnosis.samples import TaskManagerSample
 from spark_jobs.fold.history import sample
-from spark_jobs.fold.rows import HOUR_MS, Row, newest_by
+from spark_jobs.fold.rows import HOUR_MS, Row, Rows, newest_by
 
 COLUMNS = (
     "ts",
@@ -21,7 +21,7 @@ RECENT_MS = 180_000
 SPELLS_KEPT, TASKMANAGERS_KEPT = 12, 40
 GONE_AFTER_MS = HOUR_MS
 SAME_WITHIN_MS = 1000
-"""REST and the log tell of one restart some milliseconds apart."""
+"""REST and log date one restart some milliseconds apart."""
 _MINUTE_MS = 60_000
 
 
@@ -34,7 +34,7 @@ def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
 
 
 class TaskManagerHistory:
-    def __init__(self, rows: Iterable[Row] = (), restarts: Sequence[int] = ()) -> None:
+    def __init__(self, rows: Rows = (), restarts: Sequence[int] = ()) -> None:
         self._thinned = _thinned(rows, restarts)
         self._instants = [row["ts"] for row in self._thinned]
         self._read = 0
@@ -75,7 +75,7 @@ class TaskManagerHistory:
         return [rows_by_key[key] for key in sorted(rows_by_key)]
 
 
-def _thinned(rows: Iterable[Row], restarts: Sequence[int]) -> list[Row]:
+def _thinned(rows: Rows, restarts: Sequence[int]) -> list[Row]:
     counted = (
         {
             **{name: row[name] for name in COLUMNS},

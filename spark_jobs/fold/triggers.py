@@ -1,19 +1,19 @@
-"""Assigns log lines to checkpoints. Ids repeat if a job with a fixed id starts again, triggers do
-not. Lines that do not name the trigger time belong to the nearest earlier trigger of their id.
+"""Assigns log lines to checkpoints. Ids repeat if a job with a fixed job id starts again; trigger
+times do not. A line without one belongs to the last trigger of its id before it.
 """
 
 from collections.abc import Callable, Iterable
 from operator import itemgetter
 
-from spark_jobs.fold.rows import Row, first_known, least
+from spark_jobs.fold.rows import Row, Rows, first_known, least
 
 CLOCK_SLACK_MS = 10_000
-"""Lines of another host may be this much ahead of the trigger."""
+"""The clock of another host may be this much behind that of the trigger."""
 
 TRIGGERED = "checkpoint_triggered"
 
 TRIGGERS_KEPT = 200
-"""Triggers of earlier checkpoints are looked up in the lake."""
+"""Earlier triggers are looked up in the lake."""
 
 CheckpointKey = tuple[int, int]
 """Checkpoint id and trigger time."""
@@ -23,11 +23,9 @@ key_of: Callable[[Row], CheckpointKey] = itemgetter("checkpoint_id", "trigger_ti
 
 
 def known_triggers(
-    checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]
+    checkpoints: Rows, vertex_checkpoints: Rows, events: Rows
 ) -> dict[CheckpointKey, int | None]:
-    """Every known trigger → when the log reported it, which differs if the declared time zone is
-    wrong; None if only REST did.
-    """
+    """Trigger → time of its log line (off if the declared time zone is wrong) or None."""
     known: dict[CheckpointKey, int | None] = {}
     for row in (*checkpoints, *vertex_checkpoints):
         if row["checkpoint_id"] is not None and row["trigger_time"] is not None:
@@ -50,7 +48,7 @@ def as_rows(known: dict[CheckpointKey, int | None]) -> list[dict[str, int | None
     ]
 
 
-def triggers_of_rows(rows: Iterable[Row]) -> dict[CheckpointKey, int | None]:
+def triggers_of_rows(rows: Rows) -> dict[CheckpointKey, int | None]:
     return {key_of(row): row["logged_at"] for row in rows}
 
 
@@ -61,9 +59,11 @@ def merged(
 
 
 def anchored(
-    events: Iterable[Row], known: dict[CheckpointKey, int | None]
+    events: Rows, known: dict[CheckpointKey, int | None]
 ) -> dict[CheckpointKey, list[Row]]:
-    """Without a known trigger, the time of the first mention minus its reported duration is used."""
+    """Lines by checkpoint. Without a known trigger, its time is estimated: the earliest time of a
+    line minus the duration in it.
+    """
     events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
     by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}
     for (checkpoint_id, trigger_time), logged_at in known.items():
@@ -71,20 +71,20 @@ def anchored(
             by_id[checkpoint_id].append((first_known(logged_at, trigger_time), trigger_time))
     for triggers in by_id.values():
         triggers.sort()
-    placed: dict[CheckpointKey, list[Row]] = {}
-    without: dict[int, list[Row]] = {}
+    assigned: dict[CheckpointKey, list[Row]] = {}
+    unassigned: dict[int, list[Row]] = {}
     for event in events:
         trigger_time = first_known(
             event["trigger_time"], _nearest(by_id.get(event["checkpoint_id"], ()), event["ts"])
         )
         if trigger_time is None:
-            without.setdefault(event["checkpoint_id"], []).append(event)
+            unassigned.setdefault(event["checkpoint_id"], []).append(event)
         else:
-            placed.setdefault((event["checkpoint_id"], trigger_time), []).append(event)
-    for checkpoint_id, mentions in without.items():
-        likely = min(event["ts"] - (event["duration_ms"] or 0) for event in mentions)
-        placed.setdefault((checkpoint_id, likely), []).extend(mentions)
-    return placed
+            assigned.setdefault((event["checkpoint_id"], trigger_time), []).append(event)
+    for checkpoint_id, lines in unassigned.items():
+        estimate = min(event["ts"] - (event["duration_ms"] or 0) for event in lines)
+        assigned.setdefault((checkpoint_id, estimate), []).extend(lines)
+    return assigned
 
 
 def _nearest(triggers: Iterable[tuple[int, int]], ts: int) -> int | None:

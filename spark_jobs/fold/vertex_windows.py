@@ -1,4 +1,4 @@
-"""Vertices in the minutes to judge: from new samples, remembered, or looked up in the lake."""
+"""Windows of vertices to judge: from new or looked-up samples, or remembered."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from spark_jobs.fold.state import JobState
 
 
 def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
-    """New and remembered ones. With new samples, a window of a vertex is made of all its samples."""
+    """A new window has all samples of its minute, so it replaces the remembered one."""
     earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
     new = [
         {**{name: row[name] for name in row if name not in _UNREAD}, **rates(row, earlier)}
@@ -36,12 +36,12 @@ def by_minute(
 def lacking_minutes(
     starts_ms: Iterable[int], update: JobUpdate, before: JobState
 ) -> tuple[int, ...]:
-    """None if they were already looked up."""
-    if update.found is not None or not before.pressure:
+    """Minutes to look up in the lake; none after a lookup."""
+    if update.looked_up_span is not None or not before.pressure:
         return ()
     at_hand = {_key(row) for row in (*update.vertex_windows, *before.vertex_windows)}
     judged = [(run["first"] * 1000, run["last"] * 1000) for run in before.judged_runs]
-    had = {
+    starts_by_vertex = {
         vertex_id: {row["window_start"] for row in rows}
         for vertex_id, rows in grouped(before.pressure, "vertex_id").items()
     }
@@ -49,14 +49,16 @@ def lacking_minutes(
     def lacks(vertex_id: str, start_ms: int) -> bool:
         if (vertex_id, start_ms) in at_hand:
             return False
-        known = had[vertex_id]
-        is_forgotten = len(known) >= WINDOWS_KEPT and start_ms < min(known)
-        return start_ms in known or (
+        starts = starts_by_vertex[vertex_id]
+        is_forgotten = len(starts) >= WINDOWS_KEPT and start_ms < min(starts)
+        return start_ms in starts or (
             is_forgotten and any(first <= start_ms <= last for first, last in judged)
         )
 
     return tuple(
-        start_ms for start_ms in starts_ms if any(lacks(vertex_id, start_ms) for vertex_id in had)
+        start_ms
+        for start_ms in starts_ms
+        if any(lacks(vertex_id, start_ms) for vertex_id in starts_by_vertex)
     )
 
 

@@ -1,23 +1,23 @@
-"""Which snapshots a job needs, by key: a reader of ``_metadata`` does not know the cluster nor, for
-a savepoint, the job. A key is the id of a job, for all files in its directory, or a directory.
+"""Which snapshots a job needs, as keys: a directory, or the id of a job for all files in its
+directory. The reader of a _metadata does not know the cluster nor, for a savepoint, the job.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from spark_jobs.fold.checkpoints import NO_CHECKPOINTS, Lookup
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.older_facts import is_completed_checkpoint
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, Rows
 from spark_jobs.fold.sizes import Writing
 from spark_jobs.fold.snapshots import directory_of, types_of, unnamed
 from spark_jobs.fold.state import JobState
 
 
 def wanted_keys(
-    job_id: str, state: JobState, checkpoints: Iterable[Row], writing: Writing
+    job_id: str, state: JobState, checkpoints: Rows, writing: Writing
 ) -> tuple[str, ...]:
-    """Of snapshots with data that no other source has: full sizes, and types of restored snapshots
-    in unusual directories. ``checkpoints``: facts or answers of REST.
+    """Keys of snapshots from which the job needs full sizes, or the type of one restored from an
+    unusual directory. ``checkpoints``: facts or answers of REST.
     """
     of_restores = unnamed(_restored_paths(state)) - types_of(state.snapshots).keys()
     return tuple(
@@ -28,10 +28,10 @@ def wanted_keys(
     )
 
 
-def lacks_snapshots(
+def snapshot_lookup(
     update: JobUpdate, before: JobState, state: JobState, facts: Sequence[Row], writing: Writing
 ) -> Lookup | None:
-    if not update.older_snapshots or update.found is not None:
+    if not update.has_older_snapshots or update.looked_up_span is not None:
         return None
     keys = unnamed(_restored_paths(update))
     if keys:
@@ -53,7 +53,7 @@ def _restored_paths(reported: JobState | JobUpdate) -> set[str | None]:
     }
 
 
-def _checkpoint_keys(job_id: str, checkpoints: Iterable[Row]) -> set[str]:
+def _checkpoint_keys(job_id: str, checkpoints: Rows) -> set[str]:
     paths = [
         (row["trigger_time"], row["external_path"])
         for row in checkpoints

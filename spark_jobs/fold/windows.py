@@ -1,5 +1,3 @@
-"""Which minutes of a job are judged, and the window of each."""
-
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
@@ -31,16 +29,16 @@ from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.taskmanagers import TaskManagerHistory
 
 CHUNK_MS = 600_000
-"""Of windows that share the full state per subtask."""
+"""Windows in one chunk share the full state per subtask."""
 
 WINDOWS_PER_RUN = 1440
-"""A run that brings more data judges the newest ones."""
+"""If a run has rows of more windows, the newest are judged."""
 
 
 def judged_starts(
     instants: Iterable[int], before_ms: int | None, ended_ms: int | None
 ) -> list[int]:
-    """Those with new rows, and the last unfinished one (``before_ms``)."""
+    """Starts of windows with new rows and of the last judged one, perhaps then unfinished."""
     touched = {floor_ms(at_ms, WINDOW_MS) for at_ms in instants}
     if not touched:
         return []
@@ -62,7 +60,7 @@ def job_windows(
     history: History,
     taskmanagers: TaskManagerHistory | None = None,
 ) -> list[JobWindow]:
-    """``newest_ms``: the end of judging; the newest window may be unfinished."""
+    """``newest_ms``: end of judging, perhaps within a window."""
     vertices, edges = plan_of(current["graph"])
     version = release(current["flink_version"])
     config = checkpoint_config(current["checkpoint_config"] or {})

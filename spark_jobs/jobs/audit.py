@@ -1,9 +1,8 @@
 """Say of every file in checkpoint storage whether something needs it, with proof.
 
-Reads listings and what Weir knows of the jobs (--request), parses the _metadata that were listed,
-and writes a verdict on every file, what each checkpoint and job consists of, what is missing, and
-what is in doubt. Nothing is deleted. Few files on this machine are audited in this process, others
-with Spark.
+Reads the listings and the file of jobs that --request names, and parses the listed _metadata.
+Writes a verdict on every file, the files of each checkpoint and job, missing files, and doubts.
+Deletes nothing. A small audit of local files runs in this process, any other with Spark.
 """
 
 import argparse
@@ -20,7 +19,7 @@ from ingest.lake.reader import LakeReader
 from spark_jobs import audit_inputs, audit_request, audit_size, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.arrow_schemas import arrow_schema
-from spark_jobs.audit_here import Here
+from spark_jobs.audit_locally import LocalEngine
 from spark_jobs.audit_request import Audit
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.job_arguments import add_run, interrupt_attempts, lake_at
@@ -31,8 +30,8 @@ from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import RunFiles
 from spark_jobs.storage import reading
 from spark_jobs.storage.audit import Inputs, Judged, judge
-from spark_jobs.storage.carried import BEFORE, brought_together
 from spark_jobs.storage.path_facts import LISTING
+from spark_jobs.storage.previous_audit import BEFORE, merge_inventories
 
 JOB = "audit"
 _LISTED = LISTING.remove(0)
@@ -70,11 +69,13 @@ def run(args: argparse.Namespace) -> int:
     lake = lake_at(args)
     run_dir = RunFiles(absolute_root(args.run_dir))
     interrupt_attempts(args.interrupt)
-    with ExitStack() as blamed:
+    with ExitStack() as damage_checks:
         for manifest in previous:
-            blamed.enter_context(previous_run.blamed_where_damaged(manifest))
-        here = audit_size.fits_one_process(audits, previous, lake, run_dir.uri)
-        with nullcontext(Here()) if here else _with_spark(args.attempt, run_dir) as engine:
+            damage_checks.enter_context(previous_run.lost_if_damaged(manifest))
+        is_small = audit_size.fits_one_process(audits, previous, lake, run_dir.uri)
+        with (
+            nullcontext(LocalEngine()) if is_small else _with_spark(args.attempt, run_dir) as engine
+        ):
             AuditRun(engine, lake, run_dir, audits, previous, fresh=args.fresh).run()
     finished = Manifest(
         JOB, args.attempt, {}, {}, run_dir.outputs, run_dir.state, started, datetime.now(UTC)
@@ -84,14 +85,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _with_spark(attempt: str, run_dir: RunFiles) -> AbstractContextManager[Any]:
-    from spark_jobs.audit_on_spark import on_spark
+    from spark_jobs.audit_on_spark import spark_engine
 
-    return on_spark(f"weir {JOB} {attempt}", attempt, run_dir.uri)
+    return spark_engine(f"weir {JOB} {attempt}", attempt, run_dir.uri)
 
 
 @dataclass
 class AuditRun:
-    """``engine``: :class:`Here` or one on Spark."""
+    """``engine``: ``LocalEngine`` or ``SparkEngine``."""
 
     engine: Any
     lake: LakeReader
@@ -110,39 +111,39 @@ class AuditRun:
             for audit in self.audits
             for root in audit.roots
         ]
-        listing = engine.all(listings, LISTING)
+        listing = engine.concat(listings, LISTING)
         self._say("listing", engine.count(listing))
-        wanted = reading.wanted(engine.metadata_of(listing))
-        parsed = ParsedMetadata(engine, self.lake, fresh=self.fresh).read(wanted)
-        self._say("_metadata", wanted.num_rows)
-        before = self._before()
+        metadata_files = reading.wanted(engine.metadata_of(listing))
+        parsed = ParsedMetadata(engine, self.lake, fresh=self.fresh).read(metadata_files)
+        self._say("_metadata", metadata_files.num_rows)
+        previous = self._read_previous()
         inputs = Inputs(
             roots=audit_inputs.root_rows(self.audits),
             jobs=audit_inputs.jobs(self.audits),
             doubts=audit_inputs.unlisted_doubts(self.audits),
             listing=listing,
             parsed=parsed,
-            known_files=before["known"],
-            earlier=before["earlier"],
+            known_files=previous["known"],
+            earlier=previous["earlier"],
             spellings_of=audit_inputs.spellings_of(self.audits),
             statements=audit_inputs.statement_rows(self.audits),
             state=audit_inputs.state_rows(self.previous, self.audits),
         )
         self._write(judge(inputs, engine))
 
-    def _before(self) -> dict[str, Any]:
-        files = {"known": audit_inputs.OF_FILES, "earlier": audit_inputs.OF_REFERENCES}
+    def _read_previous(self) -> dict[str, Any]:
+        state_names = {"known": audit_inputs.FILE_STATES, "earlier": audit_inputs.REFERENCE_STATES}
         states = {
-            name: self.engine.read(audit_inputs.state_files(self.previous, of), BEFORE[name])
-            for name, of in files.items()
+            part: self.engine.read(audit_inputs.state_files(self.previous, names), BEFORE[part])
+            for part, names in state_names.items()
         }
         spellings = list(audit_inputs.spellings_of(self.audits).values())
         if not self.previous or (len(self.previous) == 1 and not spellings):
             return states
-        made: dict[str, Any] = self.engine.run(
-            partial(brought_together, spellings_of=spellings), states, BEFORE, ("path",)
+        merged: dict[str, Any] = self.engine.run(
+            partial(merge_inventories, spellings_of=spellings), states, BEFORE, ("path",)
         )
-        return made
+        return merged
 
     def _write(self, judged: Judged) -> None:
         engine, run_dir = self.engine, self.run_dir
@@ -156,7 +157,7 @@ class AuditRun:
         )
         for name, rows in (("storage_live", judged.live), ("storage_reference", judged.references)):
             self._say(name, engine.write_table(run_dir, name, rows))
-        # The next audit starts from the same files; only what no table holds is written separately.
+        # These tables are also state of the next audit.
         for name in ("storage_file", "storage_live", "storage_reference"):
             run_dir.state[name] = run_dir.outputs[name].files
         for name, parts in (("storage_absent", judged.absent), ("storage_pending", judged.pending)):

@@ -1,13 +1,13 @@
 """Turn what is new in the lake into serving tables: checkpoint facts, pressure, trends, events,
 verdicts.
 
-Reads the rows that commits after the previous run brought, brings those of each job together with
-what is remembered of it, and folds them: in this process where they are few, else with Spark.
-Writes the serving tables and what the next run has to remember, last the manifest; then keeps the
-facts in the lake, of which ``rollups`` makes hours and days.
+Reads the rows of commits after the previous run, groups them by job together with the job's
+remembered state, and folds them: few rows in this process, others with Spark. Writes the serving
+tables, the state for the next run and, last, the manifest. Then keeps the checkpoint facts in the
+lake; ``rollups`` sums them up over hours and days.
 
-By hand, rules judge by their defaults. A request (--request) sets thresholds, for all, one cluster
-or one job of it, and says which newest retained checkpoints an audit found not to be whole:
+Without --request, rules use their default thresholds. A request sets thresholds for all jobs, one
+cluster or one job, and names the newest retained checkpoints that an audit found incomplete:
 
   {"thresholds": [{"key": "checkpoint.expired.look_back_s", "value": 3600, "cluster": "c"}],
    "recovery_points": [{"cluster": "c", "job_id": "…", "checkpoint_id": 7, "audited_at_ms": 1,
@@ -27,12 +27,7 @@ from ingest.lake.reader import LakeReader
 from spark_jobs import cycle_request, previous_run, slices
 from spark_jobs import manifest as manifests
 from spark_jobs.cycle_request import CycleRequest
-from spark_jobs.job_arguments import (
-    add_most_rows,
-    add_run,
-    interrupt_attempts,
-    lake_at,
-)
+from spark_jobs.job_arguments import add_most_rows, add_run, interrupt_attempts, lake_at
 from spark_jobs.kept_facts import keep
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.paths import absolute_root
@@ -41,13 +36,13 @@ from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.small.cycle import SmallCycle, fits
-from spark_jobs.small.parts import parts
+from spark_jobs.small.parts import cluster_groups
 from spark_jobs.small.rows import SmallLake, TooLarge, is_local
 from spark_jobs.steps.cycle import Cycle
 
 JOB = "cycle"
 SPARK_SLICE_ROWS = 2_000_000
-"""Minutes of work for one core."""
+"""Rows of one run with Spark: minutes of work for one core."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,17 +92,18 @@ def run(args: argparse.Namespace) -> int:
             f"What run {previous.attempt} remembers is of an earlier version of Weir."
         )
     if previous:
-        keep(lake, previous)  # its process may have been killed before that
+        # The process of that run may have been killed before it kept its facts.
+        keep(lake, previous)
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunFiles(absolute_root(args.run_dir))
     request = cycle_request.read(absolute_root(args.request)) if args.request else CycleRequest()
     if to_seq != from_seq and args.oldest_first == "yes":
-        to_seq = _oldest(lake, from_seq, to_seq, args)
+        to_seq = _oldest_slice(lake, from_seq, to_seq, args)
     if to_seq != from_seq:
-        with previous_run.blamed_where_damaged(previous):
-            run_dir = _recompute(
-                _Cycle(lake, from_seq, to_seq, previous, run_dir.uri, request), args
+        with previous_run.lost_if_damaged(previous):
+            run_dir = _fold_new_rows(
+                _CycleInputs(lake, from_seq, to_seq, previous, run_dir.uri, request), args
             )
     elif previous:
         run_dir.copy_state(previous)
@@ -130,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True)
-class _Cycle:
+class _CycleInputs:
     lake: LakeReader
     from_seq: dict[str, int]
     to_seq: dict[str, int]
@@ -139,26 +135,23 @@ class _Cycle:
     request: CycleRequest
 
 
-def _recompute(cycle: _Cycle, args: argparse.Namespace) -> RunFiles:
-    if args.oldest_first == "yes" and _is_local_place(args):
+def _fold_new_rows(cycle: _CycleInputs, args: argparse.Namespace) -> RunFiles:
+    if args.oldest_first == "yes" and _can_run_without_spark(args):
         # An attempt that still runs on Spark may continue: its output is not loaded.
         return _part_by_part(cycle, args.most_rows_without_spark)
     interrupt_attempts(args.interrupt)
     if args.most_rows_without_spark and fits(cycle.lake, cycle.previous, cycle.run_dir):
         try:
-            return _in_this_process(cycle, args.most_rows_without_spark)
+            run_dir = RunFiles(cycle.run_dir)
+            small_lake = SmallLake(cycle.lake, cycle.to_seq, args.most_rows_without_spark)
+            _run_small(cycle, small_lake, run_dir)
+            return run_dir
         except TooLarge as reason:
             say(f"With Spark: {reason}")
     return _with_spark(cycle, args.attempt)
 
 
-def _in_this_process(cycle: _Cycle, most_rows: int) -> RunFiles:
-    run_dir = RunFiles(cycle.run_dir)
-    _run_small(cycle, SmallLake(cycle.lake, cycle.to_seq, most_rows), run_dir)
-    return run_dir
-
-
-def _run_small(cycle: _Cycle, lake: SmallLake, run_dir: RunFiles) -> None:
+def _run_small(cycle: _CycleInputs, lake: SmallLake, run_dir: RunFiles) -> None:
     request = cycle.request
     _say_steps(
         SmallCycle(lake, cycle.previous, run_dir, request.thresholds, request.recovery_points)
@@ -171,35 +164,36 @@ def _say_steps(cycle: Cycle) -> None:
         say_rows(name, rows, clock)
 
 
-def _oldest(
+def _oldest_slice(
     lake: LakeReader, from_seq: dict[str, int], to_seq: dict[str, int], args: argparse.Namespace
 ) -> dict[str, int]:
-    most_rows = args.most_rows_without_spark if _is_local_place(args) else SPARK_SLICE_ROWS
-    reached = slices.oldest(lake, from_seq, to_seq, most_rows)
-    if reached != to_seq:
-        left = sum(to_seq[table] - reached[table] for table in to_seq)
+    can_be_small = _can_run_without_spark(args)
+    most_rows = args.most_rows_without_spark if can_be_small else SPARK_SLICE_ROWS
+    slice_end = slices.oldest(lake, from_seq, to_seq, most_rows)
+    if slice_end != to_seq:
+        left = sum(to_seq[table] - slice_end[table] for table in to_seq)
         say(
             f"The oldest commits are taken alone, with {most_rows:,} rows or the first one; {left} "
             "commits are left."
         )
-    return reached
+    return slice_end
 
 
-def _is_local_place(args: argparse.Namespace) -> bool:
+def _can_run_without_spark(args: argparse.Namespace) -> bool:
     return args.most_rows_without_spark > 0 and is_local(
         args.lake, args.run_dir, args.previous or ""
     )
 
 
-def _part_by_part(cycle: _Cycle, most_rows: int) -> RunFiles:
+def _part_by_part(cycle: _CycleInputs, most_rows: int) -> RunFiles:
     run_dir = RunFiles(cycle.run_dir)
-    whole = SmallLake(cycle.lake, cycle.to_seq, None)
-    for clusters in parts(whole, cycle.from_seq, cycle.previous, most_rows):
+    whole_lake = SmallLake(cycle.lake, cycle.to_seq, None)
+    for clusters in cluster_groups(whole_lake, cycle.from_seq, cycle.previous, most_rows):
         _run_small(cycle, SmallLake(cycle.lake, cycle.to_seq, None, clusters), run_dir)
     return run_dir
 
 
-def _with_spark(cycle: _Cycle, attempt: str) -> RunFiles:
+def _with_spark(cycle: _CycleInputs, attempt: str) -> RunFiles:
     # Spark is imported only if needed: that takes longer than most cycles.
     from spark_jobs.jobs.recompute import Recompute
     from spark_jobs.lake import pin
@@ -223,9 +217,9 @@ def _with_spark(cycle: _Cycle, attempt: str) -> RunFiles:
 
 
 def _to_seq(text: str, lake: LakeReader, from_seq: dict[str, int]) -> dict[str, int]:
-    wanted = _commits(text, "--to") or {}
+    last = _commits(text, "--to") or {}
     to_seq = {
-        table: min(wanted.get(table, sys.maxsize), lake.version(table)) for table in CYCLE_TABLES
+        table: min(last.get(table, sys.maxsize), lake.version(table)) for table in CYCLE_TABLES
     }
     if behind := [table for table in CYCLE_TABLES if to_seq[table] < from_seq[table]]:
         raise Refused(

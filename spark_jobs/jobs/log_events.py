@@ -1,14 +1,14 @@
 """Read log archives of any size into the lake: hundreds of GB of .log, .log.N and .gz, without
 tailing them.
 
-Spark's workers read the raw text, fold stack traces, keep what the pattern table may read and
-everything from WARN up, and it is committed to the lake's derived/log_records, from where the next
-cycle makes events. Reading the same files again, or having tailed them before, adds nothing new:
-rows of the same identity fold.
+Spark's workers read the raw text, join stack traces to their records, and keep the records that a
+log pattern may match, or of level WARN and above. These are committed to the lake table
+derived/log_records, from which the next cycle makes events. Files that were read or tailed before
+add nothing: a row with the identity of a stored one counts once.
 
-Archives and lake must be reachable by Spark's executors, the archives by their Python: on object
-storage (s3://…) that takes fsspec's package for it and the usual variables. Writing there needs
-Spark's S3A connector, which is not part of the PyPI package: start Spark with --packages
+Spark's executors must reach the lake, and their Python the archives. For object storage (s3://…),
+Python needs the fsspec package of the storage and its usual variables. To write there, Spark needs
+its S3A connector, which is not in the PyPI package: start Spark with --packages
 org.apache.hadoop:hadoop-aws:VERSION (the version of its hadoop-client jars) and fs.s3a.*
 credentials.
 """
@@ -30,7 +30,7 @@ from spark_jobs.session import open_session
 from spark_jobs.shipping import ship_code
 
 BATCH_BYTES = 4 << 30
-"""Unpacked text per commit."""
+"""Bytes of unpacked text in one commit."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if not files and not skips:
         raise Refused(f"No file matches {', '.join(args.from_files)}; check the path.")
     clock, at = time.monotonic(), datetime.now(UTC)
-    rows = done = 0
+    rows = files_read = 0
     if files:
         session = open_session("weir log_events", options=ARCHIVE_OPTIONS)
         ship_code(session)
@@ -81,9 +81,9 @@ def run(args: argparse.Namespace) -> int:
         try:
             for batch in batches(files, BATCH_BYTES):
                 rows += archives.load(batch)
-                done += len(batch)
+                files_read += len(batch)
                 say(
-                    f"{done} of {len(files)} files, {rows} records kept, "
+                    f"{files_read} of {len(files)} files, {rows} records kept, "
                     f"{time.monotonic() - clock:.1f} s"
                 )
         finally:

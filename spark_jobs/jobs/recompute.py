@@ -1,6 +1,4 @@
-"""A cycle of any volume on Spark: it reads the lake, parses log lines and folds jobs on all cores,
-and groups rows by key.
-"""
+"""A cycle of any volume on Spark."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -12,10 +10,10 @@ from pyspark.sql import functions as F
 
 from spark_jobs.lake import PinnedLake
 from spark_jobs.nested_tables import JOB
-from spark_jobs.run_dir import Carried, RunDir
+from spark_jobs.run_dir import PreviousState, RunDir
 from spark_jobs.schemas import spark_schema
 from spark_jobs.spans import WINDOW, instant, windows_between
-from spark_jobs.steps.cycle import Cycle, Made, Make, Parts
+from spark_jobs.steps.cycle import Cycle, Make, Parts, StoredRows
 from spark_jobs.transforms import folding, group_windows
 from spark_jobs.transforms.time_spans import floor_to, spans
 from spark_jobs.worker_rows import WorkerRows
@@ -24,33 +22,32 @@ WINDOW_S = WINDOW // timedelta(seconds=1)
 
 
 class Recompute(Cycle):
-    """``lake`` is a :class:`spark_jobs.lake.PinnedLake`, ``run_dir`` a
-    :class:`spark_jobs.run_dir.RunDir`.
-    """
+    """``lake``: ``spark_jobs.lake.PinnedLake``. ``run_dir``: ``spark_jobs.run_dir.RunDir``."""
 
     lake: PinnedLake
     run_dir: RunDir
 
-    def _mapped(self, rows: DataFrame, make: Make, schema: pa.Schema) -> DataFrame:
+    def _map(self, rows: DataFrame, make: Make, schema: pa.Schema) -> DataFrame:
         return WorkerRows(rows, make, schema).frame()
 
-    def _in_order(self, parts: Parts, by: Sequence[str]) -> DataFrame:
-        return folding.in_order(parts, by)
+    def _group(self, parts: Parts, by: Sequence[str]) -> DataFrame:
+        return folding.group_rows(parts, by)
 
-    def _made(self, folder: str, rows: DataFrame, make: Make, schema: pa.Schema) -> Made:
+    def _write(self, folder: str, rows: DataFrame, make: Make, schema: pa.Schema) -> StoredRows:
         output = self.run_dir.write_by_workers(WorkerRows(rows, make, schema), folder)
-        return Made(self.run_dir.written(self.lake.session, output, spark_schema(schema)), output)
+        frame = self.run_dir.read_frame(self.lake.session, output, spark_schema(schema))
+        return StoredRows(frame, output)
 
-    def _rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:
+    def _from_rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:
         return self.lake.session.createDataFrame(
             [tuple(row[name] for name in schema.names) for row in rows], spark_schema(schema)
         )
 
-    def _collected(self, rows: DataFrame) -> list[dict[str, Any]]:
+    def _collect(self, rows: DataFrame) -> list[dict[str, Any]]:
         plain_rows: list[dict[str, Any]] = rows.toArrow().to_pylist()
         return plain_rows
 
-    def _holds(self, rows: DataFrame, columns: Sequence[str]) -> bool:
+    def _has_values(self, rows: DataFrame, columns: Sequence[str]) -> bool:
         return not rows.where(" or ".join(f"{name} is not null" for name in columns)).isEmpty()
 
     def _bounds(self, rows: DataFrame, column: str) -> tuple[datetime, datetime]:
@@ -62,11 +59,13 @@ class Recompute(Cycle):
     def _select_jobs(self, rows: DataFrame, jobs: DataFrame) -> DataFrame:
         return rows.join(F.broadcast(jobs.select(*JOB)), on=list(JOB), how="left_semi")
 
-    def _touched_windows(self, new: DataFrame) -> DataFrame:
-        reported = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
-        if reported is not None:
-            return self.lake.rows_in("vertex_metrics", reported)
-        # The times are far apart: only rows that the jobs with new data need are shuffled.
+    def _samples_of_touched_windows(self, new: DataFrame) -> DataFrame:
+        close_windows = windows_between(
+            self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW
+        )
+        if close_windows is not None:
+            return self.lake.rows_in("vertex_metrics", close_windows)
+        # The times are far apart: only samples of the same vertices and windows are shuffled.
         window = [*JOB, "vertex_id", "window_start"]
         start = floor_to("ts", WINDOW_S).alias("window_start")
         touched = new.select(*JOB, "vertex_id", start).distinct()
@@ -75,12 +74,12 @@ class Recompute(Cycle):
         )
         return rows.join(touched, on=window, how="left_semi").drop("window_start")
 
-    def _flagged(self, samples: DataFrame, after_seq: int) -> DataFrame:
+    def _mark_new(self, samples: DataFrame, after_seq: int) -> DataFrame:
         is_new = (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW)
         return samples.where("ts is not null").select(*group_windows.SAMPLE, is_new)
 
-    def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> DataFrame:
-        rows = Carried(self.lake.session, self.previous).frame(
+    def _read_state(self, name: str, schema: pa.Schema, required: str | None = None) -> DataFrame:
+        rows = PreviousState(self.lake.session, self.previous).frame(
             name, self.lake.session.createDataFrame([], spark_schema(schema))
         )
-        return rows.where(F.col(known).isNotNull()) if known else rows
+        return rows.where(F.col(required).isNotNull()) if required else rows

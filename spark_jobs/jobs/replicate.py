@@ -1,9 +1,9 @@
-"""Bring the copy of a job's newest checkpoint at another place up to date: what it lacks is copied,
-verified, its paths rewritten.
+"""Bring the copy of a job's newest checkpoint at another place up to date: copy and verify the
+missing files, and rewrite the paths in its _metadata.
 
-Reads what is asked (--request) and writes what came of it (--out), both JSON. Many files are copied
-on executors, few in this process. Killed anywhere, the next run goes on. Nothing in the origin is
-ever changed.
+Reads a request (--request) and writes its result (--out), both JSON. Many files are copied on
+executors, few in this process. If a run is killed, the next one continues its work. Files of the
+origin are never changed.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from spark_jobs.replication.round import replicate
 JOB = "replicate"
 MOST_BYTES = 256 << 20
 MOST_FILES = 2_000
-"""Up to this many are copied in this process: starting a session takes as long."""
+"""At most this much is copied in this process: in that time a Spark session would start."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

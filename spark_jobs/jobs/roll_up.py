@@ -1,4 +1,4 @@
-"""Sums up hours and days on Spark, for any number of rows."""
+"""Sums up checkpoint facts over hours and days on Spark, for any number of rows."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attemp
 from spark_jobs.shipping import ship_code
 from spark_jobs.spans import Span
 from spark_jobs.steps.rollups import NEW, ROLLUP, rollup_batches
-from spark_jobs.transforms.folding import in_order
+from spark_jobs.transforms.folding import group_rows
 from spark_jobs.transforms.time_spans import DAY_S, spans
 from spark_jobs.worker_rows import WorkerRows
 
@@ -27,7 +27,7 @@ def roll_up(lake: LakeReader, from_seq: int, to_seq: int, uri: str, attempt: str
         if _is_small(pinned, days):
             configure(session, SMALL_INPUT_OPTIONS)
         ship_code(session)
-        rows = in_order({"new": new.select(*NEW), "kept": pinned.rows_in(TABLE, days)})
+        rows = group_rows({"new": new.select(*NEW), "kept": pinned.rows_in(TABLE, days)})
         name = CHECKPOINT_ROLLUP.name
         run_dir.take_table(
             name,

@@ -1,9 +1,8 @@
-"""Sum up the checkpoints of each job over hours and days: those of which runs of the cycle had
-news.
+"""Sum up the checkpoints of each job over the hours and days with new facts.
 
-Reads the rows that commits after --from brought to the lake's table of kept facts, then all rows of
-the jobs and days that they touch: in this process where they are few, else with Spark. Writes the
-hours and days that changed and, last, the manifest.
+Reads the rows of commits after --from in the lake's table of checkpoint facts, then all rows of
+their jobs and days: few rows in this process, others with Spark. Writes the changed hours and days
+and, last, the manifest.
 """
 
 import argparse
@@ -15,20 +14,15 @@ from ingest.errors import Refused
 from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.reader import LakeReader
 from spark_jobs import manifest as manifests
-from spark_jobs.job_arguments import (
-    add_most_rows,
-    add_run,
-    interrupt_attempts,
-    lake_at,
-)
+from spark_jobs.job_arguments import add_most_rows, add_run, interrupt_attempts, lake_at
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
 from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
 from spark_jobs.small.rows import SmallLake, TooLarge, is_local
-from spark_jobs.small.tables import in_order, mapped
-from spark_jobs.spans import floor, merged
+from spark_jobs.small.tables import group_rows, map_rows
+from spark_jobs.spans import floor, merge_spans
 from spark_jobs.steps.rollups import NEW, ROLLUP, rollup_batches
 
 JOB = "rollups"
@@ -94,13 +88,13 @@ def _roll_up(
             small = SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark)
             name = CHECKPOINT_ROLLUP.name
             new = small.new_rows(TABLE, {TABLE: args.from_seq}).select(list(NEW))
-            days = merged(
+            days = merge_spans(
                 (start, start + DAY)
                 for start in {floor(at, DAY) for at in new["trigger_time"].drop_null().to_pylist()}
             )
-            rows = in_order({"new": new, "kept": small.rows_in(TABLE, days)})
+            rows = group_rows({"new": new, "kept": small.rows_in(TABLE, days)})
             run_dir.take_table(
-                name, run_dir.write_rows(f"tables/{name}", mapped(rows, rollup_batches, ROLLUP))
+                name, run_dir.write_rows(f"tables/{name}", map_rows(rows, rollup_batches, ROLLUP))
             )
             return run_dir
     # Spark is imported only if needed: that takes longer than most runs.

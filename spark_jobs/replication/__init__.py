@@ -1,3 +1,1 @@
-"""Copies of checkpoints at another place: planned by set difference, verified, with rewritten
-paths.
-"""
+"""Copies of checkpoints at another place: verified, and with rewritten paths."""

@@ -15,10 +15,10 @@ from spark_jobs.replication.request import Request
 
 FILES_A_BATCH = 200
 BYTES_A_BATCH = 1 << 30
-"""The most that is copied again after a kill; larger files are a batch each."""
+"""At most this much is copied again after a kill; a larger file is a batch by itself."""
 THREADS = 4
 MOST_FAILURES = 20
-"""Of a batch, whose rest is not tried."""
+"""After this many failures, the other files of a batch are not tried."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Failure:
 
 Batch = Sequence[Entry]
 CopyAll = Callable[[Request, int, Sequence[Batch]], Iterator[Sequence[Failure]]]
-"""Copies batches of a round in any order; yields the failures of each as it ends."""
+"""Copies the batches of a round in any order; yields the failures of ended batches."""
 
 
 def batches(entries: Sequence[Entry]) -> Iterator[Batch]:
@@ -54,26 +54,26 @@ def origin_of(request: Request) -> Origin:
 
 
 def copy_batch(request: Request, round_: int, batch: Batch) -> list[Failure]:
-    """Copied files are recorded in the copy before this returns, even if a file failed."""
+    """Copies a batch and records what was copied, even if some files failed."""
     origin, replica = origin_of(request), Replica(request)
-    done: list[Copied] = []
+    copied: list[Copied] = []
     failures: list[Failure] = []
     for entry in batch:
         try:
-            done.append(Copied(entry.name, entry.bytes, copy_file(origin, replica, entry)))
+            copied.append(Copied(entry.name, entry.bytes, copy_file(origin, replica, entry)))
         except tree.Gone as error:
             failures.append(Failure(entry.path, str(error), True))
         except IngestError as error:
             failures.append(Failure(entry.path, str(error), False))
         if len(failures) >= MOST_FAILURES:
             break
-    if done:
-        replica.write_copied(round_, done)
+    if copied:
+        replica.write_copied(round_, copied)
     return failures
 
 
 def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
-    """Returns the SHA-256 of the copy. Raises ``TreeError``, ``Refused``."""
+    """Returns the SHA-256 of the copy. Raises TreeError or Refused."""
     root, target = origin.root_of(entry.path), replica.at(entry.name)
     path, within = root.readable(entry.path), (root.reading, replica.reading)
     stat = tree.stat(path, root.reading)
@@ -85,7 +85,7 @@ def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
     try:
         return tree.copy_first(path, target, entry.bytes, within)
     except tree.Occupied:
-        # Only this copy writes here, and each name is of one file: this one is cut off or damaged.
+        # Only this copy writes here, and a name always means one file: the present file is damaged.
         replica.remove(entry.name)
         return tree.copy_first(path, target, entry.bytes, within)
 

@@ -1,5 +1,3 @@
-"""Copies the batches of a round on the executors of a Spark session."""
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple

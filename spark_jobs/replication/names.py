@@ -1,5 +1,5 @@
-"""Names of an origin's files in a copy: below the id of the job that wrote them. A name always
-means the same bytes: for growing files it includes the copied size.
+"""Names of files in a copy: below the id of the writing job. A name always means the same bytes, so
+that of a growing file includes the copied size.
 """
 
 import hashlib
@@ -11,13 +11,13 @@ from ingest.uris import is_below
 from spark_jobs.replication.needs import Need
 
 RECORDS = "_weir"
-"""Of plans and of what was done. No job has this id."""
+"""Directory of plans and records in a copy. No job has this id."""
 OTHERS = "other"
 _JOB = re.compile(JOB_DIRECTORY)
 
 
 def directory_name(path: str) -> str:
-    """Below the copy, of a directory or file of the origin (canonical)."""
+    """The name in the copy of an original canonical path."""
     match = _JOB.match(path)
     if match:
         return path[len(match[1]) - len(match[2]) :]
@@ -26,9 +26,7 @@ def directory_name(path: str) -> str:
 
 
 def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str, str]:
-    """Path → name. ``directory``: of the checkpoint, whose files go to ``moved_to``. Raises
-    :class:`Refused` if two files get one name.
-    """
+    """Path → name. ``directory`` becomes ``moved_to``. Raises Refused if a name repeats."""
     names: dict[str, str] = {}
     paths: dict[str, str] = {}
     for path, need in needs.items():

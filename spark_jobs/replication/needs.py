@@ -1,4 +1,4 @@
-"""The files that a checkpoint needs for a restore, also of other jobs."""
+"""Files that a checkpoint needs for a restore, including other jobs'."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,17 +13,15 @@ MOST_FILES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """``whole``: the file has exactly so many bytes; else its last needed segment ends there, and
-    it may still grow.
-    """
+    """``whole``: exactly ``bytes``; else its last needed segment ends there, and it may grow."""
 
     bytes: int
     whole: bool
 
 
 def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) -> dict[str, Need]:
-    """By canonical path. ``directory``: that of the ``_metadata``, canonical. Raises
-    ``MetadataError``, ``BadUri``, and ``Refused`` if handles contradict each other.
+    """Canonical path → need. ``directory``: the canonical one of the _metadata. Raises
+    MetadataError, BadUri, or Refused if handles contradict each other.
     """
     needs: dict[str, Need] = {}
     for handle in handles(pieces):

@@ -1,5 +1,3 @@
-"""The origin of copied checkpoints: it is only read."""
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ _CHECKPOINT = re.compile(r"chk-(\d{1,18})")
 
 @dataclass(frozen=True)
 class FoundCheckpoint:
-    """``directory`` is canonical; ``within`` is the root that ``read_at`` lies below."""
+    """``directory`` is canonical. ``read_at``: the _metadata for Weir, below ``within``."""
 
     checkpoint_id: int
     directory: str
@@ -39,9 +37,7 @@ class Origin:
     withheld: frozenset[str] = frozenset()
 
     def root_of(self, path: str) -> Root:
-        """The readable root around a canonical path. Raises :class:`Refused`, without revealing
-        other roots.
-        """
+        """A canonical path's readable root. Raises Refused, without naming other roots."""
         root = max(
             (root for root in self.roots if is_below(path, root.uri)),
             key=lambda root: len(root.uri),
@@ -56,7 +52,7 @@ class Origin:
         return root
 
     def checkpoints(self, source: str) -> Iterator[FoundCheckpoint]:
-        """Newest first. Raises ``OSError`` if the directory cannot be listed."""
+        """Of a job directory, newest first. Raises OSError if it cannot be listed."""
         root = self.root_of(source)
         listable = directories(root.reading)
         below = root.readable(source).removeprefix(root.reading)

@@ -1,4 +1,4 @@
-"""The immutable plan of one round: files to copy, files that are there, files to delete afterwards."""
+"""The immutable plan of a round: files to copy, already copied, and to delete later."""
 
 import hashlib
 import json
@@ -13,13 +13,13 @@ FORMAT = 1
 
 
 class BadPlan(Exception):
-    """The plan of a round cannot be read; the message says which."""
+    """A record of the copy cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``path`` in the origin, canonical; ``name`` below the copy. The first ``bytes`` are copied,
-    which is the whole file if ``whole``. ``kept``: an earlier copy has it.
+    """``path``: canonical, in the origin. ``name``: in the copy. The first ``bytes`` are copied; if
+    ``whole``, all. ``kept``: already in the copy.
     """
 
     path: str
@@ -31,7 +31,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """``metadata_modified``: ISO, None if unknown. ``delete``: names of files of former copies."""
+    """``metadata_modified``: ISO, None if unknown. ``delete``: files of earlier copies only."""
 
     round: int
     checkpoint_id: int
@@ -57,11 +57,11 @@ class Plan:
         return hashlib.sha256(self.content).hexdigest()
 
     @property
-    def is_of(self) -> tuple[str, int, str | None]:
+    def metadata_key(self) -> tuple[str, int, str | None]:
         return self.metadata_path, self.metadata_bytes, self.metadata_modified
 
     @property
-    def copied(self) -> Sequence[Entry]:
+    def files_to_copy(self) -> Sequence[Entry]:
         return [entry for entry in self.entries if not entry.kept]
 
 
@@ -76,17 +76,15 @@ def read_plan(content: bytes) -> Plan:
 
 
 def entries_of(
-    needs: Mapping[str, Need], names: Mapping[str, str], known: Mapping[str, int]
+    needs: Mapping[str, Need], names: Mapping[str, str], sizes: Mapping[str, int]
 ) -> list[Entry]:
-    """``known``: bytes of the files in the copy. Files beside the ``_metadata`` come first, since
-    Flink deletes these first.
-    """
+    """``sizes``: of files in the copy. Those beside _metadata come first, as in Flink's deletion."""
     entries = [
-        Entry(path, names[path], need.bytes, need.whole, known.get(names[path]) == need.bytes)
+        Entry(path, names[path], need.bytes, need.whole, sizes.get(names[path]) == need.bytes)
         for path, need in needs.items()
     ]
     return sorted(entries, key=lambda entry: ("/chk-" not in entry.path, entry.path))
 
 
-def deleted_by(ours: Collection[str], wanted: Collection[str]) -> list[str]:
-    return sorted(set(ours) - set(wanted), key=lambda name: (not name.endswith("/_metadata"), name))
+def unneeded(ours: Collection[str], needed: Collection[str]) -> list[str]:
+    return sorted(set(ours) - set(needed), key=lambda name: (not name.endswith("/_metadata"), name))

@@ -1,18 +1,18 @@
-"""A copy at its place: its marker, its files, and the ledger of everything written there.
+"""A copy at its destination: its marker, its files, and its records.
 
     _weir/replica.json           whose copy this is
     _weir/rounds/<n>/
-        plan.jsonl               before the first file of a round is copied
+        plan.jsonl               written before the first file of a round is copied
         origin.metadata          the bytes of the original _metadata
-        copied/<token>.jsonl     what a batch has copied: name, bytes, SHA-256
-        complete.json            after its _metadata was put in place, which is done last
-        deleting.json            before what the new copy does not need is deleted
+        copied/<token>.jsonl     files that a batch has copied: name, bytes, SHA-256
+        complete.json            written after the _metadata, the last file of the copy
+        deleting.json            names of unneeded files, written before they are deleted
         files.jsonl              all files of the copy, with SHA-256
-        finished.json            after that, with what could not be deleted
+        finished.json            written after the deletion: names of files that could not be deleted
 
-Nothing is written where the copy of another one is, or where other files lie. All records are
-written once. Those of rounds before the last finished one are removed, as are those of incomplete
-rounds that the next one has taken over.
+Nothing is written to a directory with another copy or other files. A record is written once. Records
+of rounds before the last finished one are removed, and those of incomplete rounds when the next
+round has taken them over.
 """
 
 import json
@@ -50,10 +50,10 @@ class Copied:
 
 @dataclass
 class Ledger:
-    """``have``: files known to be complete. ``ours``: names of all files that Weir may have
-    written. ``current``: the plan of the newest complete copy, ``unfinished`` while deletions
-    remain. ``open``: the plan of an interrupted round. ``round``: number of the newest round;
-    ``incomplete``: numbers of those without a complete copy.
+    """The state of a copy by its records. ``have``: files known to be complete. ``ours``: names
+    that Weir may have written. ``current``: the plan of the newest complete copy; ``unfinished``:
+    its deletions remain. ``open``: the plan of an interrupted round. ``round``: number of the
+    newest; ``incomplete``: numbers without a complete copy.
     """
 
     have: dict[str, Copied] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Replica:
 
     @classmethod
     def opened(cls, request: Request) -> "Replica":
-        """Raises :class:`Refused` if the place belongs to another copy, or holds other files."""
+        """Created if needed. Raises Refused if the directory has other files."""
         replica = cls(request)
         marker = {"format": 1, "replica": request.replica, "source": request.source}
         if not replica.records.exists(MARKER):
@@ -86,7 +86,7 @@ class Replica:
                     "that is empty or not there yet."
                 )
             if "://" not in replica.reading:
-                # With the permissions of the parent directory, like all of it except the records.
+                # Files of a copy have the permissions of the parent directory, records have not.
                 folders.make(Path(replica.reading))
             with suppress(AlreadyWritten):
                 replica.records.write(MARKER, json.dumps(marker).encode())
@@ -101,12 +101,12 @@ class Replica:
         return f"{self.reading}/{name}"
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        wanted = set(names)
+        names = set(names)
         return {
             name: entry.bytes
-            for folder in _folders(wanted)
+            for folder in _folders(names)
             for entry in self._entries(f"/{folder}")
-            if (name := f"{folder}/{entry.name}") in wanted and entry.kind is Kind.FILE
+            if (name := f"{folder}/{entry.name}") in names and entry.kind is Kind.FILE
         }
 
     def remove(self, name: str) -> None:
@@ -119,14 +119,14 @@ class Replica:
                 tree.remove_empty(self.at(folder), self.reading)
 
     def remove_parts(self, names: Iterable[str]) -> None:
-        wanted = set(names)
-        for folder in _folders(wanted):
+        names = set(names)
+        for folder in _folders(names):
             for entry in list(self._entries(f"/{folder}")):
                 base, _, end = entry.name.removesuffix(".part").rpartition(".")
                 if (
                     entry.name.endswith(".part")
                     and len(end) == 32
-                    and f"{folder}/{base.removeprefix('.')}" in wanted
+                    and f"{folder}/{base.removeprefix('.')}" in names
                 ):
                     self.remove(f"{folder}/{entry.name}")
 
@@ -145,19 +145,19 @@ class Replica:
 
     def read_copied(self, round_: int) -> Iterator[Copied]:
         for name in self.records.names(f"rounds/{round_:08}/copied"):
-            yield from _copy(self.read(round_, f"copied/{name}") or b"")
+            yield from _copied_files(self.read(round_, f"copied/{name}") or b"")
 
     def write_files(self, round_: int, files: Iterable[Copied]) -> None:
         self.write(round_, FILES, _lines(files))
 
     def ledger(self) -> Ledger:
-        """Raises :class:`BadPlan` if a record of it cannot be read."""
+        """Raises BadPlan if a record cannot be read."""
         rounds = self.rounds()
-        written = {number: set(self.records.names(f"rounds/{number:08}")) for number in rounds}
-        base = max((number for number in rounds if FINISHED in written[number]), default=0)
+        records = {number: set(self.records.names(f"rounds/{number:08}")) for number in rounds}
+        finished = max((number for number in rounds if FINISHED in records[number]), default=0)
         ledger = Ledger(round=rounds[-1] if rounds else 0)
-        for number in (number for number in rounds if number >= base):
-            self._take_up(ledger, number, written[number])
+        for number in (number for number in rounds if number >= finished):
+            self._take_up(ledger, number, records[number])
         return ledger
 
     def rounds(self) -> list[int]:
@@ -167,17 +167,18 @@ class Replica:
         for number in rounds:
             PlanFolder(f"{self.records.uri}/rounds/{number:08}", self.reading).remove()
 
-    def _take_up(self, ledger: Ledger, number: int, written: set[str]) -> None:
+    def _take_up(self, ledger: Ledger, number: int, records: set[str]) -> None:
         content = self.read(number, PLAN)
         if content is None:
             return
         plan = read_plan(content)
-        if FINISHED in written:
-            ledger.have = {file.name: file for file in _copy(self.read(number, FILES) or b"")}
+        if FINISHED in records:
+            files = _copied_files(self.read(number, FILES) or b"")
+            ledger.have = {file.name: file for file in files}
             left = json.loads(self.read(number, FINISHED) or b"{}").get("left", ())
             ledger.ours = {*ledger.have, plan.metadata_name, *left}
         else:
-            # Its planned deletions may be of rounds without records.
+            # The plan may delete files of rounds whose records were removed.
             ledger.ours |= {
                 plan.metadata_name,
                 *plan.delete,
@@ -186,10 +187,10 @@ class Replica:
             ledger.have |= {file.name: file for file in self.read_copied(number)}
             for name in json.loads(self.read(number, DELETING) or b"[]"):
                 ledger.have.pop(name, None)
-        if COMPLETE in written:
+        if COMPLETE in records:
             ledger.current, ledger.open = plan, None
             ledger.complete = json.loads(self.read(number, COMPLETE) or b"{}")
-            ledger.unfinished = FINISHED not in written
+            ledger.unfinished = FINISHED not in records
         else:
             ledger.open = plan
             ledger.incomplete.append(number)
@@ -211,7 +212,7 @@ def _lines(files: Iterable[Copied]) -> bytes:
     )
 
 
-def _copy(content: bytes) -> Iterator[Copied]:
+def _copied_files(content: bytes) -> Iterator[Copied]:
     try:
         yield from (Copied(*json.loads(line)) for line in content.splitlines())
     except (ValueError, TypeError) as error:

@@ -1,5 +1,3 @@
-"""The request and the result of a replication run, as JSON."""
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,10 +14,10 @@ COMPLETE, UP_TO_DATE, NOTHING = "complete", "up_to_date", "nothing"
 
 @dataclass(frozen=True)
 class Request:
-    """``source``: the directory of a job, canonical. ``destination``: for Flink; ``read_at``: the
-    same place for Weir. ``roots``: (canonical URI, where it is read) of every registered root;
-    ``withheld`` ones are not read. ``taken``: other places that must not be written to, like
-    ``roots``.
+    """``source``: a job's canonical directory. ``destination``: the copy's URI for Flink;
+    ``read_at``: for Weir. ``roots``: (canonical URI, URI for Weir) of every registered root; those
+    in ``withheld`` are not read. ``taken``: more directories, in the same form, not to be written
+    to.
     """
 
     replica: str
@@ -37,11 +35,11 @@ class Request:
     @classmethod
     def of(cls, text: str) -> "Request":
         try:
-            written = json.loads(text)
+            fields = json.loads(text)
             for name in ("roots", "aliases", "taken"):
-                written[name] = tuple((str(uri), other) for uri, other in written.get(name, ()))
-            written["withheld"] = tuple(map(str, written.get("withheld", ())))
-            return cls(**written)
+                fields[name] = tuple((str(uri), other) for uri, other in fields.get(name, ()))
+            fields["withheld"] = tuple(map(str, fields.get("withheld", ())))
+            return cls(**fields)
         except (ValueError, TypeError, AttributeError) as error:
             raise Refused(
                 f"This is no request of a replication ({error}); `manage.py replicate` writes them."
@@ -50,9 +48,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """``state``: COMPLETE, UP_TO_DATE or NOTHING. ``as_of``: when the original ``_metadata`` was
-    written (ISO). ``copied_…``, ``deleted_files``: by this run. ``overtaken``: checkpoints
-    abandoned for newer ones.
+    """``state``: COMPLETE, UP_TO_DATE or NOTHING. ``as_of``: when the original _metadata was
+    written (ISO). ``copied_…``, ``deleted_files``: by this run. ``overtaken``: ids of checkpoints
+    given up for newer ones.
     """
 
     state: str

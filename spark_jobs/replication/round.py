@@ -1,8 +1,7 @@
-"""Updates a copy to the newest checkpoint: plan → files, in batches → check of sizes →
-``_metadata`` with new paths → complete → deletion of what only older copies needed. A killed run is
-continued by the next one. Until ``_metadata`` is in place, the previous copy stays complete. Paths
-of a new kind of handle are rewritten if its reader calls ``reading.path``
-(:mod:`ingest.metadata.rewriting`).
+"""Updates a copy to the newest checkpoint: plan → copy files in batches → check sizes → write the
+_metadata with new paths → delete files that only older copies needed. A killed run is continued;
+until the new _metadata is written, the previous copy is complete. Paths of a new kind of handle are
+rewritten if its reader calls ``reading.path`` (``ingest.metadata.rewriting``).
 """
 
 import json
@@ -27,19 +26,19 @@ from spark_jobs.replication.copying import CopyAll, Failure, batches, in_threads
 from spark_jobs.replication.names import directory_name, names_of
 from spark_jobs.replication.needs import needed_files
 from spark_jobs.replication.origin import FoundCheckpoint, Origin
-from spark_jobs.replication.plan import Plan, deleted_by, entries_of
+from spark_jobs.replication.plan import Plan, entries_of, unneeded
 from spark_jobs.replication.replica import Ledger, Replica
 from spark_jobs.replication.request import COMPLETE, NOTHING, UP_TO_DATE, Request, Result
 
 LARGEST_METADATA_BYTES = 1 << 30
 MOST_OVERTAKEN = 5
-"""Newer checkpoints that one run turns to."""
+"""Checkpoints that one run tries if each is deleted while it is copied."""
 
 Say = Callable[[str], None]
 
 
 class NotCopied(IngestError):
-    """A round ended before its copy was complete; the previous copy is unchanged."""
+    """A round ended before its copy was complete; the previous one remains."""
 
 
 class Overtaken(NotCopied):
@@ -49,23 +48,23 @@ class Overtaken(NotCopied):
 def replicate(
     request: Request, copy_all: CopyAll = in_threads, say: Say = lambda _: None
 ) -> Result:
-    """Raises ``Refused``, ``NotCopied``, ``TreeError`` and the errors of listing."""
+    """Raises Refused, NotCopied, TreeError and the errors of listing."""
     refuse_taken(request)
     return _Run(request, origin_of(request), Replica.opened(request), copy_all, say).run()
 
 
 def refuse_taken(request: Request) -> None:
-    """Raises :class:`Refused` if the destination lies in a registered root or another taken place,
-    or contains one, without revealing its owner.
+    """Raises Refused if the destination overlaps a registered root or another taken directory; the
+    message does not reveal its owner.
     """
     origin = origin_of(request)
     origin.root_of(request.source)
-    place = Root.of(request.destination, request.read_at, origin.spellings)
-    others = [
+    destination = Root.of(request.destination, request.read_at, origin.spellings)
+    taken = [
         *origin.roots,
         *(Root.of(uri, read_at, origin.spellings) for uri, read_at in request.taken),
     ]
-    if any(overlapping(place, other, origin.spellings) for other in others):
+    if any(overlapping(destination, other, origin.spellings) for other in taken):
         raise Refused(
             f"The destination {request.destination} is taken: a copy lies neither in or around a "
             "storage root nor in or around another copy. Name another directory."
@@ -108,11 +107,11 @@ class _Run:
         for checkpoint in self.origin.checkpoints(self.request.source):
             modified = checkpoint.modified.isoformat() if checkpoint.modified else None
             key = (f"{checkpoint.directory}/_metadata", checkpoint.bytes, modified)
-            if ledger.current is not None and ledger.current.is_of == key:
+            if ledger.current is not None and ledger.current.metadata_key == key:
                 return None
             if (
                 ledger.open is not None
-                and ledger.open.is_of == key
+                and ledger.open.metadata_key == key
                 and self.replica.read(ledger.open.round, records.ORIGIN) is not None
             ):
                 self.say(f"going on with checkpoint {checkpoint.checkpoint_id}")
@@ -131,17 +130,16 @@ class _Run:
             )
         with listing.file().open() as stream:
             content = stream.read(LARGEST_METADATA_BYTES + 1)
-        with _scratch(content) as kept:
-            needs = needed_files(
-                read_pieces(kept.open, listing.directory), listing.directory, self.origin.spellings
-            )
+        with _scratch(content) as metadata_file:
+            pieces = read_pieces(metadata_file.open, listing.directory)
+            needs = needed_files(pieces, listing.directory, self.origin.spellings)
         number = ledger.round + 1
         moved_to = directory_name(listing.directory)
         if f"{moved_to}/_metadata" in ledger.ours:
             moved_to += f"-{number}"
         names = names_of(needs, listing.directory, moved_to)
-        there = self.replica.sizes(ledger.have)
-        known = {name: size for name, size in there.items() if size == ledger.have[name].bytes}
+        sizes = self.replica.sizes(ledger.have)
+        intact = {name: size for name, size in sizes.items() if size == ledger.have[name].bytes}
         metadata = f"{moved_to}/_metadata"
         plan = Plan(
             round=number,
@@ -150,8 +148,8 @@ class _Run:
             metadata_bytes=len(content),
             metadata_modified=modified,
             metadata_name=metadata,
-            entries=entries_of(needs, names, known),
-            delete=deleted_by(ledger.ours, {metadata, *names.values()}),
+            entries=entries_of(needs, names, intact),
+            delete=unneeded(ledger.ours, {metadata, *names.values()}),
         )
         self.replica.write(number, records.PLAN, plan.content)
         self.replica.write(number, records.ORIGIN, content)
@@ -160,31 +158,32 @@ class _Run:
             self.replica.write_copied(number, ledger.have.values())
             self.replica.forget(ledger.incomplete)
         self.say(
-            f"checkpoint {plan.checkpoint_id}: {len(plan.copied):,} of {len(plan.entries):,} files "
-            f"to copy, {len(plan.delete):,} to delete"
+            f"checkpoint {plan.checkpoint_id}: {len(plan.files_to_copy):,} of "
+            f"{len(plan.entries):,} files to copy, {len(plan.delete):,} to delete"
         )
         return plan
 
     def _copy(self, plan: Plan, ledger: Ledger) -> None:
         self._refuse_withheld(plan)
         names = [entry.name for entry in plan.entries]
-        there = self.replica.sizes(names)
-        # Files that an interrupted round wrote without recording them are compared with the
-        # original.
-        left = [
+        sizes = self.replica.sizes(names)
+        # Files that an interrupted round did not record are compared with the original.
+        missing_entries = [
             entry
             for entry in plan.entries
-            if entry.name not in ledger.have or there.get(entry.name) != entry.bytes
+            if entry.name not in ledger.have or sizes.get(entry.name) != entry.bytes
         ]
         failures = [
             failure
-            for failed in self.copy_all(self.request, plan.round, list(batches(left)))
-            for failure in failed
+            for batch_failures in self.copy_all(
+                self.request, plan.round, list(batches(missing_entries))
+            )
+            for failure in batch_failures
         ]
         if failures:
             raise _not_copied(failures)
-        there = self.replica.sizes(names)
-        missing = [entry.name for entry in plan.entries if there.get(entry.name) != entry.bytes]
+        sizes = self.replica.sizes(names)
+        missing = [entry.name for entry in plan.entries if sizes.get(entry.name) != entry.bytes]
         if missing:
             raise NotCopied(
                 f"{len(missing):,} files are not in the copy although they were copied, "
@@ -230,7 +229,7 @@ class _Run:
 
         def moved(path: str) -> str:
             canonical_path = canonical(path, self.origin.spellings)
-            # An entry that is no state file is a directory of merged files.
+            # A path without a file in the plan is a directory of merged files.
             inside = (
                 f"{target}{canonical_path[len(source) :]}"
                 if is_below(canonical_path, source)
@@ -242,45 +241,45 @@ class _Run:
 
     def _refuse_outside(self, plan: Plan, file: MetadataFile) -> None:
         directory = f"{self.replica.uri}/{plan.metadata_name.removesuffix('/_metadata')}"
-        wanted = {f"{self.replica.uri}/{entry.name}" for entry in plan.entries}
-        named = {
+        planned = {f"{self.replica.uri}/{entry.name}" for entry in plan.entries}
+        referred = {
             handle.stream.path
             for handle in handles(read_pieces(file.open, directory))
             if handle.stream and handle.stream.path
         }
-        if named != wanted:
-            other = min(named ^ wanted)
+        if referred != planned:
+            other = min(referred ^ planned)
             raise NotCopied(
                 f"The rewritten _metadata of checkpoint {plan.checkpoint_id} is not that of its "
                 f"plan: {other} differs."
             )
 
     def _finish(self, ledger: Ledger) -> int:
-        """Delete what the complete copy does not need; returns the number of files."""
+        """Delete what the complete copy does not need; returns how many."""
         plan = ledger.current
         if plan is None or not ledger.unfinished:
             return 0
-        wanted = {plan.metadata_name, *(entry.name for entry in plan.entries)}
-        going = deleted_by(ledger.ours, wanted)
-        self.replica.write(plan.round, records.DELETING, json.dumps(going).encode())
+        needed = {plan.metadata_name, *(entry.name for entry in plan.entries)}
+        deleted = unneeded(ledger.ours, needed)
+        self.replica.write(plan.round, records.DELETING, json.dumps(deleted).encode())
         left = []
-        for name in going:
+        for name in deleted:
             try:
                 self.replica.remove(name)
             except tree.TreeError as error:
                 self.say(str(error))
                 left.append(name)
-        self.replica.remove_parts({*going, *wanted})
+        self.replica.remove_parts({*deleted, *needed})
         self.replica.remove_empty(
-            {name.rpartition("/")[0] for name in going}
-            - {name.rpartition("/")[0] for name in wanted}
+            {name.rpartition("/")[0] for name in deleted}
+            - {name.rpartition("/")[0] for name in needed}
         )
         self.replica.write_files(
-            plan.round, [file for name, file in ledger.have.items() if name in wanted]
+            plan.round, [file for name, file in ledger.have.items() if name in needed]
         )
         self.replica.write(plan.round, records.FINISHED, json.dumps({"left": left}).encode())
         self.replica.forget(number for number in self.replica.rounds() if number < plan.round)
-        return len(going) - len(left)
+        return len(deleted) - len(left)
 
     def _is_overtaken(self, plan: Plan) -> bool:
         newest = next(iter(self.origin.checkpoints(self.request.source)), None)
@@ -301,8 +300,8 @@ class _Run:
             location=f"{self.replica.uri}/{current.metadata_name.removesuffix('/_metadata')}",
             files=len(current.entries) + 1,
             bytes=sum(entry.bytes for entry in current.entries) + metadata_bytes,
-            copied_files=len(current.copied),
-            copied_bytes=sum(entry.bytes for entry in current.copied),
+            copied_files=len(current.files_to_copy),
+            copied_bytes=sum(entry.bytes for entry in current.files_to_copy),
             deleted_files=deleted,
             overtaken=self.overtaken,
         )

@@ -1,1 +1,1 @@
-"""A cycle of few new rows in one process, without Spark, whose planning would take seconds of CPU."""
+"""A cycle of few new rows in one process: Spark's planning would take seconds."""

@@ -1,4 +1,4 @@
-"""Splits clusters into parts, so that one process holds the rows of a few."""
+"""Splits clusters into groups, so that a process holds only a few."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,11 +13,11 @@ from spark_jobs.small.rows import SmallLake
 ROWS_OF_A_REMEMBERED_JOB = 4
 
 
-def parts(
+def cluster_groups(
     lake: SmallLake, after: Mapping[str, int], previous: Manifest | None, most_rows: int
 ) -> Iterator[tuple[str, ...] | None]:
-    """Names of clusters, by part; a single None means all at once. A cluster with more than
-    ``most_rows`` is a part by itself: the collector bounds its rows per commit.
+    """Groups of cluster names of at most ``most_rows`` rows; None means all clusters. A larger
+    cluster is its own group: the collector bounds its rows per commit.
     """
     sizes = lake.new_rows_of_clusters(after)
     for name, weight in ((JOB_STATE, ROWS_OF_A_REMEMBERED_JOB), (EXECUTIONS, 1)):
@@ -26,15 +26,15 @@ def parts(
     if sum(sizes.values()) <= most_rows:
         yield None
         return
-    part: list[str] = []
+    group: list[str] = []
     rows = 0
     for cluster, size in sorted(sizes.items()):
-        if part and rows + size > most_rows:
-            yield tuple(part)
-            part, rows = [], 0
-        part.append(cluster)
+        if group and rows + size > most_rows:
+            yield tuple(group)
+            group, rows = [], 0
+        group.append(cluster)
         rows += size
-    yield tuple(part)
+    yield tuple(group)
 
 
 def _previous_counts(previous: Manifest | None, name: str) -> Counter[str]:

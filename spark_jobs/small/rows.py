@@ -16,9 +16,9 @@ from spark_jobs.slices import counts, data_path
 from spark_jobs.spans import Span
 
 MOST_ROWS = 40_000
-"""Seconds of work. Beyond it Spark's planning no longer weighs."""
+"""Seconds of work. For more rows, the time of Spark's planning does not matter."""
 MOST_BYTES = 8 << 20
-"""Stored; rows of thousands of subtasks are long."""
+"""Size of the files that are read: rows of thousands of subtasks are long."""
 
 
 def is_local(*places: str) -> bool:
@@ -26,13 +26,13 @@ def is_local(*places: str) -> bool:
 
 
 class TooLarge(Exception):
-    """More rows would have to be read than one process should hold."""
+    """The rows are more than one process should hold."""
 
 
 @dataclass
 class SmallLake:
-    """A lake on this machine's disk, at one version per table. Methods raise :class:`TooLarge`.
-    ``clusters``: the only ones whose rows are read.
+    """A lake on local disk, at one version per table. Only rows of ``clusters`` are read. Methods
+    raise TooLarge after ``most_rows`` or ``MOST_BYTES``.
     """
 
     lake: LakeReader
@@ -53,10 +53,8 @@ class SmallLake:
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         for source_table in with_same_rows(table):
-            files, version = (
-                self._new_files(source_table, after),
-                self.versions.get(source_table, 0),
-            )
+            files = self._new_files(source_table, after)
+            version = self.versions.get(source_table, 0)
             if self.clusters is None and any(
                 file.last_seq is not None and file.last_seq <= version for file in files
             ):
@@ -69,10 +67,10 @@ class SmallLake:
         return False
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> pa.Table:
-        return _as_one(
+        return pa.concat_tables(
             self._read(name, self._new_files(name, after), self._newer(name, after))
             for name in with_same_rows(table)
-        )
+        ).combine_chunks()
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> pa.Table:
         time = pc.field(ALL_TABLES[table].time_column)
@@ -81,17 +79,17 @@ class SmallLake:
             ((time >= _scalar(start)) & (time <= _scalar(end)) for start, end in spans),
             pc.scalar(False),
         )
-        return _as_one(
+        return pa.concat_tables(
             self._read(name, self._files_in(name, spans), inside & self._up_to(name))
             for name in with_same_rows(table)
-        )
+        ).combine_chunks()
 
     def new_rows_of_clusters(self, after: Mapping[str, int]) -> Counter[str]:
         counter: Counter[str] = Counter()
         for table in self.versions:
-            if paths := [
-                data_path(self.lake, table, file) for file in self._new_files(table, after)
-            ]:
+            files = self._new_files(table, after)
+            if files:
+                paths = [data_path(self.lake, table, file) for file in files]
                 dataset = ds.dataset(paths, format="parquet")
                 counter += counts(dataset, "cluster", self._newer(table, after))
         return counter
@@ -100,24 +98,21 @@ class SmallLake:
         return self._up_to(table) & (pc.field("commit_seq") > after.get(table, 0))
 
     def _up_to(self, table: str) -> pc.Expression:
-        known = pc.field("commit_seq") <= self.versions.get(table, 0)
-        return (
-            known
-            if self.clusters is None
-            else known & pc.field("cluster").isin(list(self.clusters))
-        )
+        is_committed = pc.field("commit_seq") <= self.versions.get(table, 0)
+        if self.clusters is None:
+            return is_committed
+        return is_committed & pc.field("cluster").isin(list(self.clusters))
 
     def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
-        version, known = self.versions.get(table, 0), after.get(table, 0)
-        return self.lake.files(table, after_seq=known, up_to_seq=version) if version > known else []
+        version, seq = self.versions.get(table, 0), after.get(table, 0)
+        return self.lake.files(table, after_seq=seq, up_to_seq=version) if version > seq else []
 
     def _files_in(self, table: str, spans: Sequence[Span]) -> list[DataFile]:
         version = self.versions.get(table, 0)
-        return (
-            self.lake.files(table, up_to_seq=version, from_time=spans[0][0], to_time=spans[-1][1])
-            if spans and version
-            else []
-        )
+        if not spans or not version:
+            return []
+        first, last = spans[0][0], spans[-1][1]
+        return self.lake.files(table, up_to_seq=version, from_time=first, to_time=last)
 
     def _read(self, table: str, files: Iterable[DataFile], condition: pc.Expression) -> pa.Table:
         schema = pa.schema(
@@ -139,16 +134,10 @@ class SmallLake:
             )
         if not paths:
             return schema.empty_table()
+        # Without a limit of rows, reading ahead would take too much memory.
         ahead = {"batch_readahead": 1, "fragment_readahead": 1} if self.most_rows is None else {}
-        return (
-            ds.dataset(paths, schema=schema, format="parquet")
-            .scanner(filter=condition, **ahead)
-            .to_table()
-        )
-
-
-def _as_one(rows: Iterable[pa.Table]) -> pa.Table:
-    return pa.concat_tables(rows).combine_chunks()
+        dataset = ds.dataset(paths, schema=schema, format="parquet")
+        return dataset.scanner(filter=condition, **ahead).to_table()
 
 
 def _scalar(at: datetime) -> pa.Scalar:

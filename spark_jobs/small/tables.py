@@ -1,5 +1,3 @@
-"""Spark's operations between two steps, on Arrow tables."""
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
@@ -8,7 +6,7 @@ import pyarrow.compute as pc
 from spark_jobs.nested_tables import JOB
 
 
-def mapped(
+def map_rows(
     rows: pa.Table,
     make: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]],
     schema: pa.Schema,
@@ -16,15 +14,15 @@ def mapped(
     return pa.Table.from_batches(make(rows.to_batches()), schema)
 
 
-def in_order(parts: Mapping[str, pa.Table], by: Sequence[str] = JOB) -> pa.Table:
+def group_rows(parts: Mapping[str, pa.Table], by: Sequence[str] = JOB) -> pa.Table:
     nested = []
     for name, rows in parts.items():
         fields = [column for column in rows.column_names if column not in ("cluster", "date")]
-        whole = rows.combine_chunks()
+        rows = rows.combine_chunks()
         struct = pa.StructArray.from_arrays(
-            [_single_chunk(whole[column]) for column in fields], names=fields
+            [_single_chunk(rows[column]) for column in fields], names=fields
         )
-        nested.append(pa.table({**{column: whole[column] for column in by}, name: struct}))
+        nested.append(pa.table({**{column: rows[column] for column in by}, name: struct}))
     rows_by_part = pa.concat_tables(nested, promote_options="default").combine_chunks()
     return rows_by_part.take(
         pc.sort_indices(

@@ -1,6 +1,6 @@
-"""The steps of a cycle: new rows of the lake → one pass over each job that has any → one result. A
-small cycle (``small/cycle.py``) calls them in its own process; with Spark (``jobs/recompute.py``)
-Python workers call them on all rows of a job, or of a cluster.
+"""A cycle's steps: new rows of the lake → events, executions, lives, uploads → one fold of each job
+with new rows. A small cycle (``small/cycle.py``) runs them here on all rows; Spark's workers
+(``jobs/recompute.py``) on all rows of a job or cluster.
 """
 
 from abc import ABC, abstractmethod
@@ -20,24 +20,24 @@ from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import CLUSTER, JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, LIVES, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD, TASKMANAGER_LIFE
-from spark_jobs.spans import OTHER_SIDE_WITHIN, JobLookup, lookup_spans, minute_spans
+from spark_jobs.spans import COMPARED_WITHIN, JobLookup, lookup_spans, minute_spans
 from spark_jobs.step_schemas import (
-    ASKED,
     EXECUTION,
-    FOUND,
-    LEARNT_EXECUTION,
-    LEARNT_LIFE,
     LIFE,
+    LOOKED_UP,
+    METADATA_NEEDS,
     SERVED_EVENT,
     SNAPSHOT,
     STATE,
     TASKMANAGER,
     TASKMANAGER_LOSS,
+    UPDATED_EXECUTION,
+    UPDATED_LIFE,
 )
 from spark_jobs.steps import executions, lives, locations, reported, uploads
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.event_batches import RECORD_COLUMNS, served_event_batches
-from spark_jobs.transforms.fold_batches import FOLDED, asked_batches, folded_batches
+from spark_jobs.transforms.fold_batches import FOLDED, folded_batches, metadata_need_batches
 
 Rows = Any
 """An Arrow table, or a frame of Spark."""
@@ -52,7 +52,7 @@ _MAPPED_TABLES: Mapping[str, tuple[Make, pa.Schema]] = {
 }
 
 
-class Made(NamedTuple):
+class StoredRows(NamedTuple):
     rows: Rows
     output: Output
 
@@ -73,53 +73,50 @@ class Cycle(ABC):
         }
 
     def steps(self) -> Iterator[tuple[str, int]]:
-        """Yields the name and number of rows of each part."""
-        if self._has_new("log_records"):
-            yield "events", self._read_events.output.rows
-        if self._has_new("references"):
-            yield (
-                CHECKPOINT_UPLOAD.name,
-                self.run_dir.take_table(CHECKPOINT_UPLOAD.name, self._uploads.output),
-            )
-        if self._has_news_of_lives:
-            served = self._made(
-                f"tables/{TASKMANAGER_LIFE.name}",
-                self._lives.rows,
-                lives.served_batches,
-                lives.SERVED,
+        """Yields the name and the number of rows of each result."""
+        if self._has_new_rows("log_records"):
+            yield "events", self._parsed_events.output.rows
+        if self._has_new_rows("references"):
+            name = CHECKPOINT_UPLOAD.name
+            yield name, self.run_dir.take_table(name, self._uploads.output)
+        if self._may_change_lives:
+            name = TASKMANAGER_LIFE.name
+            served = self._write(
+                f"tables/{name}", self._lives.rows, lives.served_batches, lives.SERVED
             )
             self.run_dir.take_state(LIVES, self._lives.output)
-            yield (
-                TASKMANAGER_LIFE.name,
-                self.run_dir.take_table(TASKMANAGER_LIFE.name, served.output),
-            )
+            yield name, self.run_dir.take_table(name, served.output)
         else:
-            self._carry_over(LIVES, LIFE)
-        jobs = self._folded("jobs", self.parts)
-        yield "jobs", self.run_dir.count_jobs(jobs)
+            self._copy_state(LIVES, LIFE)
+        jobs = self._fold("jobs", self.parts)
+        yield "jobs", self.run_dir.take_jobs(jobs)
         if lookups := self._lookups(jobs):
-            output = self._folded("jobs_looked_up", self._with_found(lookups))
-            yield "jobs looked up", self.run_dir.count_jobs(output)
+            # These jobs need earlier rows from the lake, so they are folded again.
+            output = self._fold("jobs_looked_up", self._with_looked_up_rows(lookups))
+            yield "jobs looked up", self.run_dir.take_jobs(output)
         if self._has_executions:
             yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, self._executions.output)
         else:
-            self._carry_over(EXECUTIONS, EXECUTION)
+            self._copy_state(EXECUTIONS, EXECUTION)
 
-    def _folded(self, folder: str, parts: Parts) -> Output:
-        older_snapshots = any(self.from_seq[table] for table in with_same_rows("snapshots"))
-        fold = partial(folded_batches, settings=self.settings, older_snapshots=older_snapshots)
-        return self._made(folder, self._in_order(parts, JOB), fold, FOLDED).output
+    def _fold(self, folder: str, parts: Parts) -> Output:
+        fold = partial(
+            folded_batches,
+            settings=self.settings,
+            has_older_snapshots=any(self.from_seq[name] for name in with_same_rows("snapshots")),
+        )
+        return self._write(folder, self._group(parts, JOB), fold, FOLDED).output
 
     # New rows.
 
-    def _new(self, table: str) -> Rows:
+    def _new_rows(self, table: str) -> Rows:
         return self.lake.new_rows(table, self.from_seq)
 
-    def _has_new(self, table: str) -> bool:
-        return table in self._tables_with_news
+    def _has_new_rows(self, table: str) -> bool:
+        return table in self._tables_with_new_rows
 
     @cached_property
-    def _tables_with_news(self) -> frozenset[str]:
+    def _tables_with_new_rows(self) -> frozenset[str]:
         return frozenset(
             table
             for table in TABLES.keys() - NO_JOBS
@@ -127,166 +124,170 @@ class Cycle(ABC):
         )
 
     @property
-    def _is_first(self) -> bool:
+    def _is_first_run(self) -> bool:
         return not any(self.from_seq.values())
 
     @cached_property
     def parts(self) -> Parts:
-        parts = dict(self._parts_of_life)
+        """Rows of the fold, by field of ``spark_jobs.fold.job_update.JobUpdate``."""
+        parts = dict(self._checkpoint_parts)
         if self._has_executions:
-            parts["executions"] = self._mapped(
+            parts["executions"] = self._map(
                 self._executions.rows, executions.newly_placed_batches, EXECUTION
             )
-        if self._has_news_of_lives:
-            parts["taskmanager_losses"] = self._mapped(
+        if self._may_change_lives:
+            parts["taskmanager_losses"] = self._map(
                 self._lives.rows, lives.loss_batches, TASKMANAGER_LOSS
             )
         for table in ("vertex_starts", "vertex_gauges"):
-            if self._has_new(table):
-                parts[table] = self._new(table).select(_folded_columns(table))
+            if self._has_new_rows(table):
+                parts[table] = self._new_rows(table).select(_folded_columns(table))
         for table, (make, schema) in _MAPPED_TABLES.items():
-            if self._has_new(table):
-                parts[table] = self._mapped(self._new(table), make, schema)
-        if self._has_new("vertex_metrics"):
+            if self._has_new_rows(table):
+                parts[table] = self._map(self._new_rows(table), make, schema)
+        if self._has_new_rows("vertex_metrics"):
             parts[group_windows.PART] = self._samples
-        if self._has_new("references"):
+        if self._has_new_rows("references"):
             parts["uploads"] = self._uploads.rows
-        if self._has_new("snapshots"):
-            asked = self._collected(self._file_questions.select([*JOB, "wanted_keys"]))
-            parts["snapshots"] = self._wanted(
-                self._new("snapshots"),
-                [(row["cluster"], row["job_id"], row["wanted_keys"]) for row in asked],
+        if self._has_new_rows("snapshots"):
+            needs = self._collect(self._metadata_needs.select([*JOB, "wanted_keys"]))
+            parts["snapshots"] = self._snapshots_for(
+                self._new_rows("snapshots"),
+                [(row["cluster"], row["job_id"], row["wanted_keys"]) for row in needs],
             )
         return parts
 
     @cached_property
-    def _parts_of_life(self) -> Parts:
-        parts = {"state": self._carried(JOB_STATE, STATE, known="state")}
+    def _checkpoint_parts(self) -> Parts:
+        parts = {"state": self._read_state(JOB_STATE, STATE, required="state")}
         for name, table in (("answers", "jobs"), ("checkpoints", "checkpoints")):
-            if self._has_new(table):
-                parts[name] = self._new(table).select(_folded_columns(table))
-        if self._has_new("vertex_checkpoints"):
-            parts["vertex_checkpoints"] = self._new("vertex_checkpoints").select([*JOB, *OF_VERTEX])
-        if self._has_new("log_records"):
-            parts["events"] = self._events
+            if self._has_new_rows(table):
+                parts[name] = self._new_rows(table).select(_folded_columns(table))
+        if self._has_new_rows("vertex_checkpoints"):
+            parts["vertex_checkpoints"] = self._new_rows("vertex_checkpoints").select(
+                [*JOB, *OF_VERTEX]
+            )
+        if self._has_new_rows("log_records"):
+            parts["events"] = self._located_events
         return parts
 
     # Log events, with the TaskManager and host of their task.
 
     @cached_property
-    def _read_events(self) -> Made:
-        return self._made(
+    def _parsed_events(self) -> StoredRows:
+        return self._write(
             "staged/events",
-            self._new("log_records").select(list(RECORD)),
+            self._new_rows("log_records").select(list(RECORD)),
             served_event_batches,
             SERVED_EVENT,
         )
 
     @cached_property
-    def _events(self) -> Rows:
-        events = self._read_events.rows
+    def _located_events(self) -> Rows:
+        events = self._parsed_events.rows
         if not self._has_executions:
             return events
-        return self._made(
+        return self._write(
             "staged/located",
-            self._beside_executions(events),
+            self._group_with_executions(events),
             locations.located_batches,
             SERVED_EVENT,
         ).rows
 
-    def _beside_executions(self, events: Rows) -> Rows:
-        known = self._executions.rows if self._has_executions else self._carried_executions
-        return self._in_order({"executions": known, "events": events}, CLUSTER)
+    def _group_with_executions(self, events: Rows) -> Rows:
+        rows = self._executions.rows if self._has_executions else self._previous_executions
+        return self._group({"executions": rows, "events": events}, CLUSTER)
 
     @cached_property
     def _has_executions(self) -> bool:
-        return self._has_new("log_records") and self._holds(
-            self._read_events.rows, locations.NAMED_BY
+        return self._has_new_rows("log_records") and self._has_values(
+            self._parsed_events.rows, locations.NAMED_BY
         )
 
     @cached_property
-    def _executions(self) -> Made:
-        reported = self._mapped(
-            self._read_events.rows.select(executions.REPORTED.names),
+    def _executions(self) -> StoredRows:
+        reported = self._map(
+            self._parsed_events.rows.select(executions.REPORTED.names),
             executions.report_batches,
             executions.REPORTED,
         )
-        rows = self._in_order({"carried": self._carried_executions, "reported": reported}, CLUSTER)
-        return self._made("state/executions", rows, executions.learnt_batches, LEARNT_EXECUTION)
+        rows = self._group({"previous": self._previous_executions, "reported": reported}, CLUSTER)
+        return self._write("state/executions", rows, executions.updated_batches, UPDATED_EXECUTION)
 
     @cached_property
-    def _carried_executions(self) -> Rows:
-        return self._carried(EXECUTIONS, EXECUTION)
+    def _previous_executions(self) -> Rows:
+        return self._read_state(EXECUTIONS, EXECUTION)
 
     # Lives of TaskManagers.
 
     @property
-    def _has_news_of_lives(self) -> bool:
-        return any(map(self._has_new, ("taskmanagers", "log_records", "exceptions")))
+    def _may_change_lives(self) -> bool:
+        return any(map(self._has_new_rows, ("taskmanagers", "log_records", "exceptions")))
 
     @cached_property
-    def _lives(self) -> Made:
-        parts = {"known": self._carried(LIVES, LIFE)}
-        if self._has_new("taskmanagers"):
-            parts["samples"] = self._new("taskmanagers").select(lives.SAMPLE.names)
-        if self._has_new("exceptions"):
-            parts["exceptions"] = self._new("exceptions").select(lives.TRACE.names)
+    def _lives(self) -> StoredRows:
+        parts = {"previous": self._read_state(LIVES, LIFE)}
+        if self._has_new_rows("taskmanagers"):
+            parts["samples"] = self._new_rows("taskmanagers").select(lives.SAMPLE.names)
+        if self._has_new_rows("exceptions"):
+            parts["exceptions"] = self._new_rows("exceptions").select(lives.TRACE.names)
         if self._has_executions:
-            # Ends name TaskManagers by id, as placements of attempts do.
+            # The ids of TaskManagers in lines about their ends are those in executions.
             parts["executions"] = self._executions.rows.select(EXECUTION.names)
-            parts["lines"] = self._mapped(
-                self._read_events.rows.select(lives.LINE.names), lives.line_batches, lives.LINE
+            parts["lines"] = self._map(
+                self._parsed_events.rows.select(lives.LINE.names), lives.line_batches, lives.LINE
             )
-        return self._made(
-            f"state/{LIVES}", self._in_order(parts, CLUSTER), lives.life_batches, LEARNT_LIFE
+        return self._write(
+            f"state/{LIVES}", self._group(parts, CLUSTER), lives.life_batches, UPDATED_LIFE
         )
 
     # Metric samples.
 
     @cached_property
     def _samples(self) -> Rows:
-        rows = self._new("vertex_metrics")
-        if not self._is_first:
-            rows = self._touched_windows(rows)
-        return self._flagged(rows, self.from_seq["vertex_metrics"])
+        rows = self._new_rows("vertex_metrics")
+        if not self._is_first_run:
+            rows = self._samples_of_touched_windows(rows)
+        return self._mark_new(rows, self.from_seq["vertex_metrics"])
 
     # Parsed _metadata.
 
     @cached_property
-    def _file_questions(self) -> Rows:
-        ask = partial(asked_batches, settings=self.settings)
-        return self._made("staged/asked", self._in_order(self._parts_of_life, JOB), ask, ASKED).rows
+    def _metadata_needs(self) -> Rows:
+        find_needs = partial(metadata_need_batches, settings=self.settings)
+        rows = self._group(self._checkpoint_parts, JOB)
+        return self._write("staged/metadata_needs", rows, find_needs, METADATA_NEEDS).rows
 
     @cached_property
-    def _uploads(self) -> Made:
-        new = files = self._new("references").select(uploads.REFERENCE.names)
-        if not self._is_first:
+    def _uploads(self) -> StoredRows:
+        new = files = self._new_rows("references").select(uploads.REFERENCE.names)
+        if not self._is_first_run:
             first, last = self._bounds(new, "observed_at")
             files = self.lake.rows_in(
-                "references", [(first - OTHER_SIDE_WITHIN, last + timedelta(seconds=1))]
+                "references", [(first - COMPARED_WITHIN, last + timedelta(seconds=1))]
             )
         parts = {
-            "asked": self._file_questions,
-            "read": self._mapped(new, uploads.whole_batches, uploads.WHOLE),
-            "references": self._mapped(
+            "needs": self._metadata_needs,
+            "new_files": self._map(new, uploads.whole_batches, uploads.WHOLE),
+            "references": self._map(
                 files.select(uploads.REFERENCE.names), uploads.file_batches, uploads.REFERENCE
             ),
         }
-        return self._made(
+        return self._write(
             f"tables/{CHECKPOINT_UPLOAD.name}",
-            self._in_order(parts, CLUSTER),
+            self._group(parts, CLUSTER),
             uploads.upload_batches,
             uploads.UPLOAD,
         )
 
-    def _wanted(self, snapshots: Rows, wanted: reported.Wanted) -> Rows:
-        return self._mapped(
+    def _snapshots_for(self, snapshots: Rows, wanted: reported.Wanted) -> Rows:
+        return self._map(
             snapshots,
-            partial(reported.snapshot_batches, wanted=[pair for pair in wanted if pair[-1]]),
+            partial(reported.snapshot_batches, wanted=[entry for entry in wanted if entry[-1]]),
             SNAPSHOT,
         )
 
-    # Earlier rows.
+    # Earlier rows that the fold of a job needs.
 
     def _lookups(self, jobs: Output) -> list[JobLookup]:
         return [
@@ -295,71 +296,74 @@ class Cycle(ABC):
             for row in batch.filter(pc.is_valid(batch["lookup"])).to_pylist()
         ]
 
-    def _with_found(self, lookups: Sequence[JobLookup]) -> Parts:
+    def _with_looked_up_rows(self, lookups: Sequence[JobLookup]) -> Parts:
         triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines).select(list(RECORD))
-        events = self._mapped(records, reported.checkpoint_event_batches, SERVED_EVENT)
-        looked_up = {
-            "found_checkpoints": self.lake.rows_in("checkpoints", triggers).select(
+        events = self._map(records, reported.checkpoint_event_batches, SERVED_EVENT)
+        earlier = {
+            "earlier_checkpoints": self.lake.rows_in("checkpoints", triggers).select(
                 _folded_columns("checkpoints")
             ),
-            "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select(
+            "earlier_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select(
                 [*JOB, *OF_VERTEX]
             ),
-            "found_lines": self._mapped(
-                self._beside_executions(events), locations.located_batches, SERVED_EVENT
+            "earlier_lines": self._map(
+                self._group_with_executions(events), locations.located_batches, SERVED_EVENT
             ),
         }
         if minutes := minute_spans(lookups):
             samples = self.lake.rows_in("vertex_metrics", minutes)
-            looked_up[group_windows.FOUND_PART] = self._flagged(samples, 0)
+            earlier[group_windows.EARLIER_PART] = self._mark_new(samples, 0)
         if any(lookup.keys for lookup in lookups):
             wanted = [(lookup.cluster, lookup.job_id, lookup.keys) for lookup in lookups]
-            looked_up["found_snapshots"] = self._wanted(self.lake.new_rows("snapshots", {}), wanted)
-        asking = self._rows([lookup._asdict() for lookup in lookups], FOUND)
-        return {
-            name: self._select_jobs(rows, asking) for name, rows in (self.parts | looked_up).items()
-        } | {"found": asking}
+            snapshots = self.lake.new_rows("snapshots", {})
+            earlier["earlier_snapshots"] = self._snapshots_for(snapshots, wanted)
+        jobs = self._from_rows([lookup._asdict() for lookup in lookups], LOOKED_UP)
+        rows_by_part = self.parts | earlier
+        selected = {name: self._select_jobs(rows, jobs) for name, rows in rows_by_part.items()}
+        return selected | {"looked_up": jobs}
 
-    # Grouping of rows.
-
-    @abstractmethod
-    def _mapped(self, rows: Rows, make: Make, schema: pa.Schema) -> Rows: ...
-    @abstractmethod
-    def _in_order(self, parts: Parts, by: Sequence[str]) -> Rows:
-        """Grouped by key, each part in a struct column of its name; within a cluster part by part."""
+    # Operations on rows, in this process or on Spark.
 
     @abstractmethod
-    def _made(self, folder: str, rows: Rows, make: Make, schema: pa.Schema) -> Made:
-        """Written below the folder; ``staged/`` is for later steps of this run."""
+    def _map(self, rows: Rows, make: Make, schema: pa.Schema) -> Rows: ...
+    @abstractmethod
+    def _group(self, parts: Parts, by: Sequence[str]) -> Rows:
+        """By key and, for clusters, in order of parts; each row's columns are in a struct of its
+        part's name.
+        """
 
     @abstractmethod
-    def _rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Rows: ...
+    def _write(self, folder: str, rows: Rows, make: Make, schema: pa.Schema) -> StoredRows:
+        """Map rows and write them below the folder; ``staged/`` is only for this run."""
+
     @abstractmethod
-    def _collected(self, rows: Rows) -> list[dict[str, Any]]: ...
+    def _from_rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Rows: ...
     @abstractmethod
-    def _holds(self, rows: Rows, columns: Sequence[str]) -> bool:
+    def _collect(self, rows: Rows) -> list[dict[str, Any]]: ...
+    @abstractmethod
+    def _has_values(self, rows: Rows, columns: Sequence[str]) -> bool:
         """Whether any row has a value in any of the columns."""
 
     @abstractmethod
     def _bounds(self, rows: Rows, column: str) -> tuple[datetime, datetime]:
-        """Rounded down to seconds."""
+        """The smallest and largest value; on Spark rounded down to seconds."""
 
     @abstractmethod
     def _select_jobs(self, rows: Rows, jobs: Rows) -> Rows: ...
     @abstractmethod
-    def _touched_windows(self, new: Rows) -> Rows:
-        """Samples in the windows of new samples; perhaps of others too."""
+    def _samples_of_touched_windows(self, new: Rows) -> Rows:
+        """All samples in windows of new samples, and perhaps others."""
 
     @abstractmethod
-    def _flagged(self, samples: Rows, after_seq: int) -> Rows:
-        """Samples with an instant, and their flags."""
+    def _mark_new(self, samples: Rows, after_seq: int) -> Rows:
+        """Samples with an instant, and whether they are new."""
 
     @abstractmethod
-    def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> Rows:
-        """Without rows whose ``known`` is null."""
+    def _read_state(self, name: str, schema: pa.Schema, required: str | None = None) -> Rows:
+        """Without rows whose column ``required`` is null."""
 
-    def _carry_over(self, name: str, schema: pa.Schema) -> None:
+    def _copy_state(self, name: str, schema: pa.Schema) -> None:
         if self.previous:
             self.run_dir.copy_snapshot(self.previous, name)
 

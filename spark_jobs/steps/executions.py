@@ -1,5 +1,5 @@
-"""Where each attempt of a subtask ran, and its job, from the log lines of a cluster. Executions are
-carried from run to run: a task may run for months after its deploy line.
+"""Where each attempt of a subtask ran, and its job, by a cluster's log. This is remembered: a task
+may run for months.
 """
 
 from collections import defaultdict
@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from ingest.flink_logs.event_parser import GRAPH_CREATED
 from spark_jobs.arrow_schemas import batch_from_rows
-from spark_jobs.fold.rows import Row, largest, least, rank
-from spark_jobs.step_schemas import EVENT, EXECUTION, LEARNT_EXECUTION
+from spark_jobs.fold.rows import Row, Rows, largest, least, rank
+from spark_jobs.step_schemas import EVENT, EXECUTION, UPDATED_EXECUTION
 from spark_jobs.transforms.grouped_batches import groups
 
 LOCATION = ("job_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
@@ -21,104 +21,106 @@ REPORTED = pa.schema(
 DEPLOYED, RECEIVED = "task_deployed", "task_received"
 SUBTASK = ("job_id", "vertex_id", "task", "subtask")
 
-CARRIED_DAYS = 7
-"""The newest attempt of each subtask may still run, and is forgotten after ``NEWEST_DAYS``."""
-NEWEST_DAYS = 400
+REMEMBERED_DAYS = 7
+"""For earlier attempts of a subtask. Its newest attempt may still run."""
+NEWEST_REMEMBERED_DAYS = 400
 DAY_MS = 86_400_000
 
 
 def report_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    named = set()
+    """Events that name an execution, and each log's first that names a job."""
+    seen = set()
     for batch in batches:
         is_needed = []
         names = ("execution_id", "cluster", "process", "job_id")
-        for execution_id, *of_log in zip(*(batch[name].to_pylist() for name in names), strict=True):
-            names_job = of_log[-1] is not None and tuple(of_log) not in named
-            is_needed.append(execution_id is not None or names_job)
-            named.add(tuple(of_log))
+        for execution_id, *job_of_log in zip(
+            *(batch[name].to_pylist() for name in names), strict=True
+        ):
+            is_new_job = job_of_log[-1] is not None and tuple(job_of_log) not in seen
+            is_needed.append(execution_id is not None or is_new_job)
+            seen.add(tuple(job_of_log))
         yield batch.filter(pa.array(is_needed, pa.bool_()))
 
 
-def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def updated_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for group in groups(batches, keys=1):
-        rows = executions(group.rows("reported"), group.rows("carried"))
-        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), LEARNT_EXECUTION)
+        rows = executions(group.rows("reported"), group.rows("previous"))
+        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), UPDATED_EXECUTION)
 
 
 def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return (batch.filter(batch["newly_placed"]).select(EXECUTION.names) for batch in batches)
 
 
-def executions(events: Sequence[Row], carried: Sequence[Row]) -> list[dict[str, Any]]:
-    """A row per attempt. ``carried``: an earlier result. ``newly_placed``: job, task and host have
-    become known.
-    """
-    tellings: dict[str, list[tuple[Any, Row]]] = defaultdict(list)
-    for row in carried:
-        tellings[row["execution_id"]].append((_order(row["deployed_at"], True, None), row))
+def executions(events: Sequence[Row], previous: Sequence[Row]) -> list[Row]:
+    """``UPDATED_EXECUTION`` rows, one per attempt. ``previous``: the last result."""
+    reports: dict[str, list[tuple[Any, Row]]] = defaultdict(list)
+    for row in previous:
+        reports[row["execution_id"]].append((_order(row["deployed_at"], True, None), row))
     for event in events:
         if event["execution_id"] is not None and event["kind"] != GRAPH_CREATED:
             order = _order(event["ts"], event["kind"] == DEPLOYED, event["process"])
-            tellings[event["execution_id"]].append((order, event))
-    known = [_learnt(key, reported) for key, reported in tellings.items()]
-    _take_jobs(known, events, carried)
-    placed_before = {row["execution_id"] for row in carried if _is_placed(row)}
-    for row in known:
+            reports[event["execution_id"]].append((order, event))
+    rows = [_merge(key, ordered_rows) for key, ordered_rows in reports.items()]
+    _fill_in_jobs(rows, events, previous)
+    placed_before = {row["execution_id"] for row in previous if _is_placed(row)}
+    for row in rows:
         row["newly_placed"] = _is_placed(row) and row["execution_id"] not in placed_before
-    return _newest(known)
+    return _newest(rows)
 
 
 def _is_placed(row: Row) -> bool:
     return None not in (row["job_id"], row["task"], row["host"])
 
 
-def _order(at: Any, by_deploy: bool, process: str | None) -> Any:
-    return not by_deploy, rank(at), rank(process)
+def _order(at: Any, is_deployment: bool, process: str | None) -> Any:
+    return not is_deployment, rank(at), rank(process)
 
 
-def _learnt(execution_id: str, reported: list[tuple[Any, Row]]) -> dict[str, Any]:
-    reported.sort(key=lambda pair: pair[0])
-    row: dict[str, Any] = {"execution_id": execution_id}
+def _merge(execution_id: str, reports: list[tuple[Any, Row]]) -> Row:
+    """One execution from lines and its previous row; deployments count first."""
+    reports.sort(key=lambda report: report[0])
+    rows = [row for _, row in reports]
+    merged: Row = {"execution_id": execution_id}
     for name in LOCATION:
-        row[name] = next((of[name] for _, of in reported if of[name] is not None), None)
-    deployed = [_time(of) for (later, *_), of in reported if not later]
-    times = list(filter(None, deployed)) or filter(None, (_time(of) for _, of in reported))
-    row["deployed_at"] = min(times, default=None)
-    row["process"] = least(*(of.get("process") for _, of in reported))
-    logs = (of["process"] if of.get("kind") == RECEIVED else of.get("log") for _, of in reported)
-    row["log"] = largest(*logs)
-    return row
+        merged[name] = next((row[name] for row in rows if row[name] is not None), None)
+    deployed = [_time(row) for (is_later, *_), row in reports if not is_later]
+    times = list(filter(None, deployed)) or filter(None, map(_time, rows))
+    merged["deployed_at"] = min(times, default=None)
+    merged["process"] = least(*(row.get("process") for row in rows))
+    merged["log"] = largest(
+        *(row["process"] if row.get("kind") == RECEIVED else row.get("log") for row in rows)
+    )
+    return merged
 
 
 def _time(row: Row) -> Any:
     return row["ts"] if "ts" in row else row["deployed_at"]
 
 
-def _take_jobs(
-    known: Iterable[dict[str, Any]], reported: Iterable[Row], carried: Iterable[Row]
-) -> None:
-    """From a line that names both, else from the execution graph, else if the log has only one job."""
-    with_job = [event for event in reported if event["job_id"] is not None]
-    of_graph: dict[str, str] = {}
-    for row in (*(event for event in with_job if event["execution_id"] is not None), *carried):
+def _fill_in_jobs(rows: Iterable[Row], events: Rows, previous: Rows) -> None:
+    """Sets unknown jobs by the execution graph, else the only job of the log."""
+    with_job = [event for event in events if event["job_id"] is not None]
+    job_of_graph: dict[str, str] = {}
+    for row in (*(event for event in with_job if event["execution_id"] is not None), *previous):
         if row["job_id"] is not None:
             graph = _graph(row["execution_id"])
-            of_graph[graph] = min(of_graph.get(graph, row["job_id"]), row["job_id"])
-    of_log: dict[Any, set[str]] = defaultdict(set)
+            job_of_graph[graph] = min(job_of_graph.get(graph, row["job_id"]), row["job_id"])
+    jobs_of_log: dict[Any, set[str]] = defaultdict(set)
     for event in with_job:
-        of_log[event["process"]].add(event["job_id"])
-    for row in known:
+        jobs_of_log[event["process"]].add(event["job_id"])
+    for row in rows:
         if row["job_id"] is None:
-            only = of_log.get(row["process"], set())
-            alone = next(iter(only)) if len(only) == 1 else None
-            row["job_id"] = of_graph.get(_graph(row["execution_id"]), alone)
+            jobs = jobs_of_log.get(row["process"], set())
+            only_job = next(iter(jobs)) if len(jobs) == 1 else None
+            row["job_id"] = job_of_graph.get(_graph(row["execution_id"]), only_job)
 
 
 def _graph(execution_id: str) -> str:
     return execution_id.partition("_")[0]
 
 
-def _newest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _newest(rows: Sequence[Row]) -> list[Row]:
     dated = [row for row in rows if row["deployed_at"] is not None]
     newest_day = max((row["deployed_at"] // DAY_MS for row in dated), default=0)
     dated.sort(key=lambda row: (-row["deployed_at"], row["execution_id"]))
@@ -126,7 +128,8 @@ def _newest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in dated:
         subtask = tuple(row[name] for name in SUBTASK)
         age_days = newest_day - row["deployed_at"] // DAY_MS
-        if age_days <= CARRIED_DAYS or (subtask not in seen and age_days <= NEWEST_DAYS):
+        is_newest = subtask not in seen
+        if age_days <= REMEMBERED_DAYS or (is_newest and age_days <= NEWEST_REMEMBERED_DAYS):
             kept.append(row)
         seen.add(subtask)
     return kept

@@ -1,4 +1,4 @@
-"""Lives of TaskManagers by cluster, and their losses for the jobs that ran there."""
+"""Lives of TaskManagers by cluster, and losses for the jobs there."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +9,7 @@ from ingest.lake.tables import TABLES
 from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows, in_microseconds
 from spark_jobs.fold.taskmanager_lives import FAILED, KINDS_OF_END, REGISTERED, lives
 from spark_jobs.serving import TASKMANAGER_LIFE
-from spark_jobs.step_schemas import EVENT, LEARNT_LIFE, TASKMANAGER_LOSS
+from spark_jobs.step_schemas import EVENT, TASKMANAGER_LOSS, UPDATED_LIFE
 from spark_jobs.transforms.grouped_batches import groups
 
 SERVED = arrow_schema(TASKMANAGER_LIFE)
@@ -37,7 +37,7 @@ SAMPLE = _columns(
 )
 TRACE = _columns("exceptions", "cluster", "ts", "observed_at", "stacktrace", "taskmanager_id")
 _KINDS = pa.array([REGISTERED, *KINDS_OF_END])
-_NAMES_A_LOSS = r"no longer reachable|timed out|remote (?:task manager|host)|TaskExecutor"
+_LOSS_IN_TRACE = r"no longer reachable|timed out|remote (?:task manager|host)|TaskExecutor"
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -45,18 +45,18 @@ Batches = Iterable[pa.RecordBatch]
 def line_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         is_end_or_start = pc.and_(pc.is_in(batch["kind"], _KINDS), pc.is_valid(batch["container"]))
-        failed = pc.and_kleene(
-            pc.and_kleene(pc.equal(batch["kind"], FAILED), pc.equal(batch["to_state"], "FAILED")),
-            pc.match_substring_regex(batch["detail"], _NAMES_A_LOSS),
+        is_failure = pc.and_kleene(
+            pc.equal(batch["kind"], FAILED), pc.equal(batch["to_state"], "FAILED")
         )
-        yield batch.filter(pc.or_kleene(is_end_or_start, failed))
+        tells_loss = pc.match_substring_regex(batch["detail"], _LOSS_IN_TRACE)
+        yield batch.filter(pc.or_kleene(is_end_or_start, pc.and_kleene(is_failure, tells_loss)))
 
 
 def life_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     for group in groups(batches, keys=1):
-        names = ("known", "lines", "samples", "exceptions", "executions")
+        names = ("previous", "lines", "samples", "exceptions", "executions")
         rows = lives(*map(group.rows, names))
-        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), LEARNT_LIFE)
+        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), UPDATED_LIFE)
 
 
 def served_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -66,12 +66,15 @@ def served_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 def loss_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         losses = batch.take(pc.list_parent_indices(batch["to_inform"]))
-        made = {
+        new_columns = {
             "job_id": pc.list_flatten(batch["to_inform"]),
             "ts": losses["ended_at"],
             "observed_at": losses["as_of"],
         }
         yield pa.RecordBatch.from_arrays(
-            [made[name] if name in made else losses[name] for name in TASKMANAGER_LOSS.names],
+            [
+                new_columns[name] if name in new_columns else losses[name]
+                for name in TASKMANAGER_LOSS.names
+            ],
             schema=TASKMANAGER_LOSS,
         )

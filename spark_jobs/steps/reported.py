@@ -1,7 +1,6 @@
-"""Rows of the lake in the columns of serving tables or of the fold, with duplicates."""
+"""Rows of the lake → columns of serving tables or of the fold. Duplicates are kept."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,9 +19,10 @@ SKIP = pa.schema([*arrow_schema(SKIPPED_INPUT), ("job_id", pa.string())])
 
 Batches = Iterable[pa.RecordBatch]
 Wanted = Sequence[tuple[str, str, Sequence[str]]]
-"""Cluster, job and keys (:mod:`spark_jobs.fold.wanted_snapshots`)."""
+"""(cluster, job, keys of snapshots that the job needs: ``spark_jobs.fold.wanted_snapshots``)."""
 
-_READ_BY_NOBODY = ""
+_ANY_CLUSTER = ""
+"""An audit does not know the cluster of a ``_metadata`` that it reads."""
 
 
 def exception_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -37,7 +37,7 @@ def exception_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
             task_key=pc.fill_null(rows["task"], ""),
             exception_name=pc.fill_null(rows["exception_name"], UNNAMED),
             stacktrace=pa.array(traces, pa.string()),
-            # The last colon: IPv6 hosts hold colons of their own.
+            # Removes the port: only the last colon begins it, since IPv6 hosts contain colons.
             host=pc.replace_substring_regex(rows["endpoint"], r":[^:\]]*$", ""),
             as_of=rows["observed_at"],
         )
@@ -51,51 +51,52 @@ def skip_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """One for each job with slots there; none before 1.13, which does not report the jobs."""
+    """For each job with slots on the TaskManager, reported since Flink 1.13."""
     for rows in batches:
-        slots = (
-            dict.fromkeys(slot["job_id"] for slot in allocated or ())
-            for allocated in rows["allocated_slots"].to_pylist()
+        jobs_of_rows = (
+            dict.fromkeys(slot["job_id"] for slot in slots or ())
+            for slots in rows["allocated_slots"].to_pylist()
         )
-        brought = [(place, job_id) for place, jobs in enumerate(slots) for job_id in jobs]
+        pairs = [(index, job_id) for index, jobs in enumerate(jobs_of_rows) for job_id in jobs]
         yield _with(
-            _take_new(rows, brought),
+            _take(rows, [index for index, _ in pairs]),
             TASKMANAGER,
-            job_id=pa.array([job_id for _, job_id in brought], pa.string()),
+            job_id=pa.array([job_id for _, job_id in pairs], pa.string()),
         )
 
 
 def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """One for each job that needs it. A row of an audit has no cluster, which is unknown where the
-    file is read, so it matches any.
-    """
     by_key: dict[str, list[tuple[str, str]]] = {}
     for cluster, job_id, keys in wanted:
         for key in keys:
             by_key.setdefault(key, []).append((cluster, job_id))
     for rows in batches:
-        brought = []
-        names = zip(
-            *(rows[name].to_pylist() for name in ("metadata_path", "job_id", "cluster")),
-            strict=True,
-        )
-        for place, (path, owner, read_by) in enumerate(names):
-            directory = (path or "").removesuffix("/_metadata")
-            of_file = (
-                {owner, directory, directory.rpartition("/")[0]} if path is not None else set()
-            )
+        indexes: list[int] = []
+        clusters: list[str] = []
+        job_ids: list[str] = []
+        columns = (rows[name].to_pylist() for name in ("metadata_path", "job_id", "cluster"))
+        for index, (path, owner, read_by) in enumerate(zip(*columns, strict=True)):
+            if path is None:
+                continue
+            directory = path.removesuffix("/_metadata")
             jobs = {
-                job
-                for key in of_file
-                for job in by_key.get(key, ())
-                if read_by in (_READ_BY_NOBODY, job[0])
+                (cluster, job_id)
+                for key in {owner, directory, directory.rpartition("/")[0]}
+                for cluster, job_id in by_key.get(key, ())
+                if read_by in (_ANY_CLUSTER, cluster)
             }
-            brought += [(place, *job) for job in jobs]
-        taken = _take_new(rows, brought)
-        clusters, jobs_of = (
-            pa.array([pair[part] for pair in brought], pa.string()) for part in (1, 2)
+            for cluster, job_id in jobs:
+                indexes.append(index)
+                clusters.append(cluster)
+                job_ids.append(job_id)
+        snapshots = _take(rows, indexes)
+        yield _with(
+            snapshots,
+            SNAPSHOT,
+            cluster=pa.array(clusters, pa.string()),
+            job_id=pa.array(job_ids, pa.string()),
+            owner_id=snapshots["job_id"],
         )
-        yield _with(taken, SNAPSHOT, cluster=clusters, job_id=jobs_of, owner_id=taken["job_id"])
 
 
 def checkpoint_event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -105,10 +106,10 @@ def checkpoint_event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
         yield events.filter(pc.is_in(events["kind"], pa.array(KINDS_OF_CHECKPOINT)))
 
 
-def _take_new(rows: pa.RecordBatch, brought: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
-    return rows.take(pa.array([pair[0] for pair in brought], pa.int64()))
+def _take(rows: pa.RecordBatch, indexes: Sequence[int]) -> pa.RecordBatch:
+    return rows.take(pa.array(indexes, pa.int64()))
 
 
-def _with(rows: pa.RecordBatch, schema: pa.Schema, **made: pa.Array) -> pa.RecordBatch:
-    columns = [made[name] if name in made else rows[name] for name in schema.names]
+def _with(rows: pa.RecordBatch, schema: pa.Schema, **arrays: pa.Array) -> pa.RecordBatch:
+    columns = [arrays[name] if name in arrays else rows[name] for name in schema.names]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

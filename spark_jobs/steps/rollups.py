@@ -18,56 +18,57 @@ ROLLUP = arrow_schema(CHECKPOINT_ROLLUP)
 NEW = (*JOB, "trigger_time")
 
 _KEY = tuple(name for name in CHECKPOINT_FACTS.identity if name not in JOB)
-_key = itemgetter(*_KEY)
-_fact = itemgetter(*(name for name in CHECKPOINT_FACT.key if name not in JOB))
+_row_key = itemgetter(*_KEY)
+_fact_key = itemgetter(*(name for name in CHECKPOINT_FACT.key if name not in JOB))
 
 Period = tuple[str, int]
-"""Hour or day, and its start."""
+"""("hour" or "day", its start in epoch ms)"""
 
 
 def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of hours and days that have ``new`` facts, from all ``kept`` facts of their days."""
     with without_garbage_collection():
         for group in groups(batches):
-            if touched := {period for row in group.rows("new") for period in _periods(row)}:
-                of_job = dict(zip(JOB, group.key, strict=True))
-                yield batch_from_rows(
-                    (row | of_job for row in rolled_up(group.rows("kept"), touched)), ROLLUP
-                )
+            periods = {period for row in group.rows("new") for period in _periods(row)}
+            if periods:
+                job = dict(zip(JOB, group.key, strict=True))
+                rows = rolled_up(group.rows("kept"), periods)
+                yield batch_from_rows((row | job for row in rows), ROLLUP)
 
 
-def rolled_up(kept: Iterable[dict[str, Any]], touched: set[Period]) -> Iterator[dict[str, Any]]:
-    of_periods: dict[Period, list[Row]] = defaultdict(list)
+def rolled_up(kept: Iterable[Row], periods: set[Period]) -> Iterator[Row]:
+    rows_by_period: dict[Period, list[Row]] = defaultdict(list)
     for row in newest(kept):
         for period in _periods(row):
-            if period in touched:
-                of_periods[period].append(row)
-    for (name, start_ms), rows in of_periods.items():
+            if period in periods:
+                rows_by_period[period].append(row)
+    for (name, start_ms), rows in rows_by_period.items():
         summed = _sum_up(rows)
         if summed["as_of"] is not None:
             yield {"period": name, "period_start": start_ms, **summed}
 
 
-def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
-    """Each key once, as in the database. A retraction voids earlier commits of its key; of the rest
-    a settled row goes before an open one, then the newest. A retracted key has no figures; its
-    ``as_of`` is that of the voided row, so that the roll-up without it replaces the one with it.
+def newest(kept: Iterable[Row]) -> Iterator[Row]:
+    """One row for each key, as in the database. A retraction voids rows of earlier commits. Of
+    others, settled ones count first, then the newest. A retracted key has no figures but an
+    ``as_of``, so that the roll-up without it replaces the one with it.
     """
-    back: dict[Any, int] = {}
+    retracted_at: dict[Any, int] = {}
     dated = [row for row in kept if row["trigger_time"] is not None]
-    notified_at: dict[Any, list[Row]] = defaultdict(list)
+    versions: dict[Any, list[Row]] = defaultdict(list)
     for row in dated:
-        notified_at[_key(row)].append(row)
+        versions[_row_key(row)].append(row)
         if row["retracted"]:
-            back[_fact(row)] = max(row["commit_seq"], back.get(_fact(row), 0))
+            fact = _fact_key(row)
+            retracted_at[fact] = max(row["commit_seq"], retracted_at.get(fact, 0))
     for row in dated:
-        is_void = None not in (fact := _fact(row)) and row["commit_seq"] < back.get(fact, 0)
-        row |= {"counts": not is_void, "is_there": not row["retracted"]}
+        fact = _fact_key(row)
+        is_void = None not in fact and row["commit_seq"] < retracted_at.get(fact, 0)
+        row |= {"is_valid": not is_void, "is_fact": not row["retracted"]}
     for newest_row in newest_by(
-        dated, _KEY, ("counts", "is_there", "final", "observed_at", "commit_seq")
+        dated, _KEY, ("is_valid", "is_fact", "final", "observed_at", "commit_seq")
     ):
-        versions = notified_at[_key(newest_row)]
-        yield {**newest_row, "as_of": largest(*(row["observed_at"] for row in versions))}
+        instants = (row["observed_at"] for row in versions[_row_key(newest_row)])
+        yield {**newest_row, "as_of": largest(*instants)}
 
 
 def _periods(row: Row) -> list[Period]:
@@ -78,8 +79,8 @@ def _periods(row: Row) -> list[Period]:
     ]
 
 
-def _sum_up(rows: Sequence[Row]) -> dict[str, Any]:
-    # Durations and sizes exclude savepoints: these have another format and schedule.
+def _sum_up(rows: Sequence[Row]) -> Row:
+    # Savepoints have another format and schedule: their durations and sizes are left out.
     counted = [row for row in rows if row["outcome"] == "completed" and not row["is_savepoint"]]
     refusals = sum(row["outcome"] == REFUSED for row in rows)
     return {
@@ -91,7 +92,7 @@ def _sum_up(rows: Sequence[Row]) -> dict[str, Any]:
         "preflight_refusals": refusals or None,
         "end_to_end_p95_ms": percentile((row["end_to_end_ms"] for row in counted), 0.95),
         "state_bytes_last": _last_size(counted),
-        # Of every outcome: failed checkpoints also used the network.
+        # Failed checkpoints also used the network.
         "checkpointed_bytes_sum": _sum(
             row["checkpointed_bytes"] for row in rows if row["checkpointed_bytes"] is not None
         ),
@@ -104,13 +105,14 @@ def _last_size(counted: Iterable[Row]) -> int | None:
     if not sized:
         return None
 
-    def in_order(row: Row) -> Any:
+    def order(row: Row) -> Any:
         return row["trigger_time"], rank(row["checkpoint_id"]), row["state_bytes"]
 
-    last: int = max(sized, key=in_order)["state_bytes"]
+    last: int = max(sized, key=order)["state_bytes"]
     return last
 
 
 def _sum(values: Iterable[int]) -> int | None:
-    known = list(values)
-    return total if known and abs(total := sum(known)) < 2**63 else None
+    summands = list(values)
+    total = sum(summands)
+    return total if summands and abs(total) < 2**63 else None

@@ -1,6 +1,6 @@
-"""What checkpoints uploaded: parsed ``_metadata`` → rows of ``checkpoint_upload``. RocksDB never
-reuses a file number. So a file with a name of the compared snapshot was kept if its place is the
-same, else uploaded again; a file with another name is new.
+"""What checkpoints uploaded: parsed _metadata → ``checkpoint_upload``. RocksDB never reuses a file
+number: a name that is in the compared snapshot was kept if it is the same stored file, else
+uploaded again. Other names are new.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from spark_jobs.transforms.grouped_batches import groups
 SST = ".sst"
 _VERSION = ("metadata_bytes", "metadata_modified", "reader_version")
 _FILE = ("operator_id", "subtask", "kind", "local_name")
-_READ = (
+_COLUMNS = (
     "cluster",
     "metadata_path",
     "ordinal",
@@ -32,7 +32,7 @@ _READ = (
     "size_bytes",
 )
 REFERENCE = pa.schema(
-    [(name, in_microseconds(TABLES["references"].schema.field(name).type)) for name in _READ]
+    [(name, in_microseconds(TABLES["references"].schema.field(name).type)) for name in _COLUMNS]
 )
 WHOLE = pa.schema([REFERENCE.field(name) for name in ("cluster", "metadata_path")])
 UPLOAD = arrow_schema(CHECKPOINT_UPLOAD)
@@ -40,10 +40,10 @@ _LARGEST = 2**63 - 1
 
 Version = tuple[Any, ...]
 Files = dict[tuple[Any, ...], tuple[str, int | None]]
-"""Operator, subtask, kind and local name → which file, and its bytes."""
+"""(operator, subtask, kind, local name) → (name of the stored file, its bytes)."""
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     job_id: str
     checkpoint_id: int
     trigger_time: int
@@ -52,7 +52,7 @@ class Compared(NamedTuple):
 
 
 def file_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """RocksDB files, and rows that mark a ``_metadata`` as read to its end."""
+    """RocksDB files, and the row (ordinal 0) of each _metadata read to its end."""
     for batch in batches:
         is_file = pc.and_(pc.is_valid(batch["path"]), pc.ends_with(batch["local_name"], SST))
         yield batch.filter(pc.or_kleene(pc.equal(batch["ordinal"], 0), is_file))
@@ -63,9 +63,8 @@ def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``asked`` (comparisons of jobs), ``read`` (files read since the last run) and, after these of
-    each cluster, ``references`` → a row for each comparison whose snapshots were both read, at
-    least one since the last run.
+    """A row for each comparison of snapshots that were read, one since the last run. Parts, in this
+    order by cluster: ``needs`` (comparisons), ``new_files`` (read since then), ``references``.
     """
     uploads = None
     for batch in batches:
@@ -74,14 +73,10 @@ def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
                 if uploads:
                     yield batch_from_rows(uploads.rows(), UPLOAD)
                 uploads = Uploads(group.key[0])
-            for job in group.rows("asked"):
-                uploads.compared.update(
-                    dict.fromkeys(
-                        Compared(job["job_id"], **comparison)
-                        for comparison in job["comparisons"] or ()
-                    )
-                )
-            uploads.read.update(_directory(row) for row in group.rows("read"))
+            for job in group.rows("needs"):
+                for comparison in job["comparisons"] or ():
+                    uploads.comparisons[Comparison(job["job_id"], **comparison)] = None
+            uploads.new_directories.update(_directory(row) for row in group.rows("new_files"))
             for row in group.rows("references"):
                 uploads.take(row)
     if uploads:
@@ -91,29 +86,35 @@ def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 class Uploads:
     def __init__(self, cluster: str) -> None:
         self.cluster = cluster
-        self.compared: dict[Compared, None] = {}
-        self.read: set[str] = set()
-        self._whole: dict[str, dict[Version, list[Any]]] = defaultdict(lambda: defaultdict(list))
+        self.comparisons: dict[Comparison, None] = {}
+        self.new_directories: set[str] = set()
+        self._read_at: dict[str, dict[Version, list[Any]]] = defaultdict(lambda: defaultdict(list))
+        """Directory → version of its ``_metadata`` → when this version was read to its end."""
         self._files: dict[tuple[str, Version], Files] = defaultdict(dict)
 
     @cached_property
-    def _news(self) -> list[Compared]:
-        return [row for row in self.compared if {row.directory, row.compared_with} & self.read]
+    def _new_comparisons(self) -> list[Comparison]:
+        return [
+            comparison
+            for comparison in self.comparisons
+            if {comparison.directory, comparison.compared_with} & self.new_directories
+        ]
 
     @cached_property
-    def _wanted(self) -> set[str]:
+    def _needed_directories(self) -> set[str]:
         return {
             directory
-            for compared in self._news
-            for directory in (compared.directory, compared.compared_with)
+            for comparison in self._new_comparisons
+            for directory in (comparison.directory, comparison.compared_with)
         }
 
     def take(self, row: Row) -> None:
-        if (directory := _directory(row)) not in self._wanted:
+        directory = _directory(row)
+        if directory not in self._needed_directories:
             return
         version = tuple(row[name] for name in _VERSION)
         if row["ordinal"] == 0:
-            self._whole[directory][version].append(row["observed_at"])
+            self._read_at[directory][version].append(row["observed_at"])
         else:
             # File names in a checkpoint directory are random, so the name identifies the file in
             # any spelling of the path.
@@ -121,22 +122,28 @@ class Uploads:
                 "" if row["offset_bytes"] is None else f"@{row['offset_bytes']}"
             )
             files, name = self._files[directory, version], tuple(row[part] for part in _FILE)
-            before, size = files.get(name, (file, None))
-            files[name] = max(file, before), largest(size, row["size_bytes"])
+            previous_file, size = files.get(name, (file, None))
+            files[name] = max(file, previous_file), largest(size, row["size_bytes"])
 
     def rows(self) -> Iterator[Row]:
-        for compared in self._news:
-            if compared.directory in self._whole and compared.compared_with in self._whole:
-                mine, at = self._newest(compared.directory)
-                theirs, their_at = self._newest(compared.compared_with)
-                row = compared._asdict() | _bytes(mine, theirs)
+        for comparison in self._new_comparisons:
+            directory, other = comparison.directory, comparison.compared_with
+            if directory in self._read_at and other in self._read_at:
+                files, read_at = self._newest(directory)
+                other_files, other_read_at = self._newest(other)
+                row = comparison._asdict() | _bytes(files, other_files)
                 del row["directory"]
-                yield row | {"cluster": self.cluster, "as_of": max(at, their_at)}
+                yield row | {"cluster": self.cluster, "as_of": max(read_at, other_read_at)}
 
     def _newest(self, directory: str) -> tuple[Files, Any]:
-        seen = self._whole[directory]
-        newest = max(seen, key=lambda pair: (max(seen[pair]), rank(pair), min(seen[pair])))
-        return self._files[directory, newest], min(seen[newest])
+        """Files of a _metadata's newest version, and when first read."""
+        read_at = self._read_at[directory]
+
+        def order(version: Version) -> Any:
+            return max(read_at[version]), rank(version), min(read_at[version])
+
+        newest = max(read_at, key=order)
+        return self._files[directory, newest], min(read_at[newest])
 
 
 def _directory(row: Row) -> str:
@@ -144,18 +151,17 @@ def _directory(row: Row) -> str:
     return path.removesuffix("/_metadata")
 
 
-def _bytes(mine: Files, theirs: Files) -> dict[str, int]:
-    reported = {"kept_bytes": 0, "same_name_bytes": 0, "new_name_bytes": 0}
-    for name, (file, size) in mine.items():
-        their_file, their_size = (
-            theirs.get(name, (None, None)) if None not in name else (None, None)
-        )
-        if size is None or (their_file is not None and their_size is None):
+def _bytes(files: Files, other_files: Files) -> dict[str, int]:
+    sums = {"kept_bytes": 0, "same_name_bytes": 0, "new_name_bytes": 0}
+    for name, (file, size) in files.items():
+        other_file, other_size = None, None
+        if None not in name:
+            other_file, other_size = other_files.get(name, (None, None))
+        if size is None or (other_file is not None and other_size is None):
             continue
         # After a RocksDB was rebuilt, the size distinguishes files of equal number.
-        same = their_file is not None and size == their_size
-        if not same:
-            reported["new_name_bytes"] += size
+        if other_file is None or size != other_size:
+            sums["new_name_bytes"] += size
         else:
-            reported["kept_bytes" if file == their_file else "same_name_bytes"] += size
-    return {name: total if total <= _LARGEST else 0 for name, total in reported.items()}
+            sums["kept_bytes" if file == other_file else "same_name_bytes"] += size
+    return {name: total if total <= _LARGEST else 0 for name, total in sums.items()}

@@ -1,14 +1,14 @@
-"""One directory under two names: a file that a checkpoint needs under one name looks dead under the
-other. Flink names its files by UUIDs below a job id, so two listed paths that end alike are one
-file (a bind mount, two mounts of one export, a NameNode's address beside its name service) or a
-copy; Weir cannot tell which. So each is kept where anything speaks for the other: a reference, now
-or before; a job that writes to its directory; a reference to any shared file in it.
+"""One directory under two names: a file that a checkpoint needs under one name looks unneeded under
+the other. Flink names its files by UUIDs below a job id. So two listed paths with the same end are
+one file (a bind mount, two mounts of one export, a NameNode's address beside its name service) or a
+copy, and Weir cannot tell which. A file is kept if the file of the other name may be needed: it is
+or was referred to, a job writes to its directory, or a shared file in that directory is referred to.
 
-Nothing of this speaks for a copy that somebody put beside the original: then the original is judged
-as if the copy were not there, and the copy is kept.
+For a copy that somebody put beside the original, none of this is true: then the original is judged
+as if there were no copy, and the copy is kept.
 
-A reference of which no file was found may mean any listed file of its name, also in upper or lower
-case, which some file systems take for one.
+A reference whose file was not found may mean any listed file of the same name, in upper or lower
+case, since some file systems do not distinguish them.
 """
 
 import numpy as np
@@ -33,12 +33,12 @@ ENDS = {
     ),
     "used": JOB_DIRECTORIES,
 }
-"""``used``: directories to whose files, but for those of single checkpoints, something refers: a
-copied ``_metadata`` names what lies beside it by its place.
+"""``used``: directories with referenced files. Files in the directory of a single checkpoint do not
+count: a copied ``_metadata`` refers to the files beside itself.
 """
 SPREAD = schema(audit_id="text", job_id="text")
 ROOTS = schema(is_whole="flag")
-"""By ``root_no``."""
+"""``is_whole`` of each root, in the order of ``root_no``."""
 _PAIR = [
     ("audit_id", _TEXT),
     ("root_no", _INT),
@@ -56,19 +56,18 @@ SCHEMAS = {
 PAIR = [name for name, _ in _PAIR]
 
 
-def ends_of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
-    """The names of files: of ``parts["files"]`` and ``parts["not_found"]`` where a reference of the
-    audit was not found; of files the names in jobs (``known["spread"]``) that have files in more
-    than one directory. ``parts["unread"]``: what checkpoints referred to that were not read this
-    time.
+def ends_of_paths(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
+    """The ends of paths (``ENDS``). ``listed``, ``referred``: files of audits in which a reference
+    was not found, and these references. ``named``: files of job ids that have several directories
+    (``spread``). ``parts["unread"]``: references of checkpoints that this audit did not read.
     """
     files, not_found = parts["files"], parts["not_found"]
-    audits = known["not_found"].column("audit_id").combine_chunks()
+    audits = shared["not_found"].column("audit_id").combine_chunks()
     place = files.column("place")
     candidates = files.filter(pc.and_(is_candidate(place), pc.not_equal(place, "metadata")))
-    asked = pa.concat_tables([candidates, files.filter(pc.equal(place, "savepoint"))])
-    asked = asked.filter(pc.is_in(asked.column("audit_id"), value_set=audits))
-    is_spread = arrays.are_in(candidates, known["spread"], "audit_id", "job_id")
+    listed = pa.concat_tables([candidates, files.filter(pc.equal(place, "savepoint"))])
+    listed = listed.filter(pc.is_in(listed.column("audit_id"), value_set=audits))
+    is_spread = arrays.are_in(candidates, shared["spread"], "audit_id", "job_id")
     named = candidates.filter(pa.array(is_spread))
     is_needed = pc.or_(
         pc.greater(pc.list_value_length(column(named, "referrers")), 0),
@@ -81,13 +80,13 @@ def ends_of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     is_needed = pc.or_(is_needed, pa.array(was_referred))
     ends = pc.binary_join_element_wise(column(named, "job_id"), _names(named), "/")
     named = named.append_column("end", ends).append_column("is_needed", is_needed)
-    # A reference to what is not there makes the name of its place a used one as well.
+    # A reference without a file also makes its directory a used one.
     used = pa.concat_tables(
         rows.filter(pc.not_equal(rows.column("place"), "exclusive")).select(JOB_DIRECTORIES.names)
         for rows in (named.filter(named.column("is_needed")), with_places(not_found))
     )
     return {
-        "listed": _with_name(asked, "listed"),
+        "listed": _with_name(listed, "listed"),
         "referred": _with_name(not_found, "referred"),
         "named": named.select(ENDS["named"].names).cast(ENDS["named"]),
         "used": arrays.distinct(
@@ -106,20 +105,20 @@ def _names(rows: pa.Table) -> pa.Array:
     return pc.utf8_slice_codeunits(column(rows, "path"), -UUID_CHARS)
 
 
-def alike(parts: Tables, known: Tables) -> dict[str, pa.Table]:
-    """``parts``: ``ENDS`` but ``used``, grouped by ``end``; ``known``: roots, ``used`` directories,
-    and those that are ``set_apart``: excluded, and not used. ``spellings`` and ``twins`` are
-    partial sums.
+def compare_names(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
+    """``SCHEMAS``: files to keep, and partial sums about other spellings and twins. ``parts``:
+    ``ENDS`` without ``used``, grouped by ``end``. ``shared``: ``roots``, ``used`` directories, and
+    ``set_apart``: excluded ones that are not used.
     """
     spellings = _other_spellings(parts["listed"], parts["referred"])
-    twins, kept = _twins(parts["named"], known)
-    both = pa.concat_tables([table.select(PATHS.names) for table in (spellings, kept)])
+    twins, kept = _twins(parts["named"], shared)
+    alike = pa.concat_tables([table.select(PATHS.names) for table in (spellings, kept)])
     first = spellings.sort_by([("audit_id", "ascending"), ("path", "ascending")])
     _, at = arrays.grouped(first, JOB_DIRECTORIES.names)
     counts = arrays.counts(at, int(at.max(initial=-1)) + 1)
     numbers, places = np.unique(at, return_index=True)
     return {
-        "alike": arrays.distinct(both, PATHS.names),
+        "alike": arrays.distinct(alike, PATHS.names),
         "spellings": first.take(pa.array(places))
         .append_column("files", pa.array(counts[numbers]))
         .select(SCHEMAS["spellings"].names),
@@ -135,18 +134,18 @@ def alike(parts: Tables, known: Tables) -> dict[str, pa.Table]:
 
 def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
     """Listed files that a reference without a file may mean."""
-    meant = referred.group_by(["audit_id", "end"]).aggregate([("path", "min")])
-    at = arrays.places_in(listed, meant, "audit_id", "end")
+    references = referred.group_by(["audit_id", "end"]).aggregate([("path", "min")])
+    at = arrays.places_in(listed, references, "audit_id", "end")
     other_spellings = listed.append_column(
-        "referred_as", arrays.taken(column(meant, "path_min"), at)
+        "referred_as", arrays.taken(column(references, "path_min"), at)
     ).filter(pa.array(at >= 0))
     key = ["job_directory", "audit_id", "path"]
     named = other_spellings.group_by(key).aggregate([("referred_as", "min")])
     return named.rename_columns({"referred_as_min": "referred_as"}).select([*key, "referred_as"])
 
 
-def _twins(named: pa.Table, known: Tables) -> tuple[pa.Table, pa.Table]:
-    """Listed files that end like another one; those of them whose other names may be in use."""
+def _twins(named: pa.Table, shared: Tables) -> tuple[pa.Table, pa.Table]:
+    """Listed files with another's end, and those whose other names may be used."""
     _, at = arrays.grouped(named, ["audit_id", "end"])
     span = (
         named.append_column("at", pa.array(at))
@@ -165,24 +164,24 @@ def _twins(named: pa.Table, known: Tables) -> tuple[pa.Table, pa.Table]:
     rows = pa.table(
         {"audit_id": audit_id, "path": path}
         | sides
-        | {f"other_{name}": of.take(pa.array(place_of_other)) for name, of in sides.items()}
+        | {f"other_{name}": side.take(pa.array(place_of_other)) for name, side in sides.items()}
     )
     is_twin = pc.not_equal(first, last)
-    speaks = _speaks(named, at, known).astype(np.int64)
-    of_others = arrays.sums(at, speaks, int(at.max(initial=-1)) + 1)[at] - speaks
-    return rows.filter(is_twin), rows.filter(pc.and_(is_twin, pa.array(of_others > 0)))
+    may_be_needed = _may_be_needed(named, at, shared).astype(np.int64)
+    size = int(at.max(initial=-1)) + 1
+    needed_others = arrays.sums(at, may_be_needed, size)[at] - may_be_needed
+    return rows.filter(is_twin), rows.filter(pc.and_(is_twin, pa.array(needed_others > 0)))
 
 
-def _speaks(named: pa.Table, at: Numbers, known: Tables) -> Flags:
-    """Whether a file may be needed under any name."""
+def _may_be_needed(named: pa.Table, at: Numbers, shared: Tables) -> Flags:
     is_used, is_set_apart = (
-        arrays.are_in(named, known[name], *JOB_DIRECTORIES.names) for name in ("used", "set_apart")
+        arrays.are_in(named, shared[name], *JOB_DIRECTORIES.names) for name in ("used", "set_apart")
     )
     root_no = arrays.numbers_of(named, "root_no")
-    is_whole = arrays.flags_of(known["roots"], "is_whole")[root_no]
+    is_whole = arrays.flags_of(shared["roots"], "is_whole")[root_no]
     size = int(at.max(initial=-1)) + 1
-    # Two roots may be on one file system, so one may be another name of the other.
+    # Two roots may be one directory under two names.
     is_spread = arrays.maxima(at, root_no, size)[at] != -arrays.maxima(at, -root_no, size)[at]
     is_needed = arrays.flags_of(named, "is_needed")
-    speaks: Flags = (is_needed | is_used | is_spread | ~is_whole) & ~is_set_apart
-    return speaks
+    may_be_needed: Flags = (is_needed | is_used | is_spread | ~is_whole) & ~is_set_apart
+    return may_be_needed

@@ -1,4 +1,6 @@
-"""Columns of one partition as arrays: operations on all files at once."""
+"""Operations on whole columns of one partition. In sums, ``index`` has each row's group, ``size``
+is their number.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,11 +29,10 @@ def column(table: pa.Table, name: str) -> pa.Array:
 
 
 def numbers(array: pa.Array, unknown: int = UNKNOWN) -> Numbers:
-    """Whole numbers, or instants in microseconds."""
+    """An array of whole numbers, or of instants in microseconds."""
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.timestamp("us", array.type.tz))
-    values: Numbers = pc.fill_null(array.cast(pa.int64()), unknown).to_numpy(zero_copy_only=False)
-    return values
+    return np.asarray(pc.fill_null(array.cast(pa.int64()), unknown))
 
 
 def numbers_of(table: pa.Table, name: str, unknown: int = UNKNOWN) -> Numbers:
@@ -43,9 +44,8 @@ def flags_of(table: pa.Table, name: str) -> Flags:
 
 
 def flags(array: pa.Array) -> Flags:
-    """Unknown is false."""
-    flag_values: Flags = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
-    return flag_values
+    """An array of flags, in which null is false."""
+    return np.asarray(pc.fill_null(array, False))
 
 
 def known(array: Numbers) -> Flags:
@@ -54,7 +54,6 @@ def known(array: Numbers) -> Flags:
 
 
 def later(left: Numbers, right: Numbers) -> Flags:
-    """Where both are known and ``left`` is later (or larger)."""
     is_later: Flags = known(left) & known(right) & (left > right)
     return is_later
 
@@ -64,41 +63,36 @@ def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
 
 
 def joined(table: pa.Table, *names: str) -> pa.Array:
-    """One text for each row, equal only if all these columns are; null if one is null."""
+    """One text for each row, equal only if all columns are; null if one is null."""
     texts = [column(table, name).cast(pa.string()) for name in names]
     return pc.binary_join_element_wise(*texts, "\0") if len(texts) > 1 else texts[0]
 
 
 def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
-    """Numbers of texts, the same for equal texts in all columns, and how many there are. No null."""
+    """A number for each text, equal for equal texts of all arrays, and their count; no nulls."""
     encoded = pa.concat_arrays([pa.array([], pa.string()), *texts]).dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = np.asarray(encoded.indices).astype(np.int64)
     ends = np.cumsum([len(array) for array in texts])[:-1]
     return list(np.split(codes, ends)), len(encoded.dictionary)
 
 
 def find_places(texts: pa.Array, among: pa.Array) -> Numbers:
-    """The index of each text in ``among``, -1 if it is missing."""
-    at: Numbers = (
-        pc.fill_null(pc.index_in(texts, value_set=among, skip_nulls=True), -1)
-        .to_numpy(zero_copy_only=False)
-        .astype(np.int64)
-    )
-    return at
+    index = pc.index_in(texts, value_set=among, skip_nulls=True)
+    return np.asarray(pc.fill_null(index, -1)).astype(np.int64)
 
 
 def require_places(texts: pa.Array, among: pa.Array) -> Numbers:
-    """Like :func:`find_places`; raises ``LookupError`` if a text is missing."""
-    at = find_places(texts, among)
-    if (at < 0).any():
+    """Like ``find_places``; raises LookupError if a text is missing."""
+    index = find_places(texts, among)
+    if (index < 0).any():
         raise LookupError(
-            f"{texts[int(np.argmin(at))].as_py()!r} is not among those that it should be one of."
+            f"{texts[int(np.argmin(index))].as_py()!r} is not among those that it should be one of."
         )
-    return at
+    return index
 
 
 def places_in(rows: pa.Table, among: pa.Table, *names: str) -> Numbers:
-    """The index of each row in ``among``, by these columns of both; -1 if it is missing."""
+    """For each row, the index in ``among`` of the one with equal ``names``, or -1."""
     if not among.num_rows:
         return np.full(rows.num_rows, -1)
     return find_places(joined(rows, *names), joined(among, *names))
@@ -112,95 +106,91 @@ def distinct(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     return rows.group_by(list(names)).aggregate([]).select(list(names))
 
 
-def taken(array: pa.Array, at: Numbers) -> pa.Array:
-    """Null where ``at`` is negative."""
-    return array.take(pa.array(at, pa.int64(), mask=at < 0))
+def taken(array: pa.Array, index: Numbers) -> pa.Array:
+    return array.take(pa.array(index, pa.int64(), mask=index < 0))
 
 
-def sums(at: Numbers, values: Numbers, size: int) -> Numbers:
-    """Sums of ``values`` by number, without unknown ones; limited to the largest bigint."""
+def sums(index: Numbers, values: Numbers, size: int) -> Numbers:
+    """Sums of known ``values`` by group, at most the largest 64-bit integer."""
     is_known = known(values)
-    at, values = at[is_known], values[is_known]
+    index, values = index[is_known], values[is_known]
     if len(values) and values.max() > _LARGEST // len(values):
         exact = np.zeros(size, object)
-        np.add.at(exact, at, values.astype(object))
+        np.add.at(exact, index, values.astype(object))
         return np.minimum(exact, _LARGEST).astype(np.int64)
     totals: Numbers = np.zeros(size, np.int64)
-    np.add.at(totals, at, values)
+    np.add.at(totals, index, values)
     return totals
 
 
 _LARGEST = np.iinfo(np.int64).max
 
 
-def counts(at: Numbers, size: int) -> Numbers:
-    counted: Numbers = np.bincount(at, minlength=size).astype(np.int64)
+def counts(index: Numbers, size: int) -> Numbers:
+    counted: Numbers = np.bincount(index, minlength=size).astype(np.int64)
     return counted
 
 
-def maxima(at: Numbers, values: Numbers, size: int) -> Numbers:
+def maxima(index: Numbers, values: Numbers, size: int) -> Numbers:
     largest: Numbers = np.full(size, UNKNOWN)
-    np.maximum.at(largest, at, values)
+    np.maximum.at(largest, index, values)
     return largest
 
 
-def marked(at: Numbers, size: int) -> Flags:
+def marked(index: Numbers, size: int) -> Flags:
     marks: Flags = np.zeros(size, np.bool_)
-    marks[at] = True
+    marks[index] = True
     return marks
 
 
 def table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
     """A table with the columns of ``schema``; missing ones are null."""
-    rows = next((len(given) for given in columns.values()), 0)
-    made = (columns.get(field.name) for field in schema)
+    rows = next((len(values) for values in columns.values()), 0)
     return pa.table(
-        [_column(given, field.type, rows) for given, field in zip(made, schema, strict=True)],
-        schema=schema,
+        [_column(columns.get(field.name), field.type, rows) for field in schema], schema=schema
     )
 
 
-def _column(given: Any, kind: pa.DataType, rows: int) -> pa.Array:
-    if given is None:
+def _column(values: Any, kind: pa.DataType, rows: int) -> pa.Array:
+    if values is None:
         return pa.nulls(rows, kind)
-    array = given if isinstance(given, pa.Array | pa.ChunkedArray) else pa.array(given)
+    array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
     return array if array.type == kind else array.cast(kind)
 
 
 def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
-    """Distinct keys, null among them, and the index of each row's key."""
-    named = rows.select(list(key)).append_column("_at", pa.array(range(rows.num_rows), pa.int64()))
-    groups = named.group_by(list(key)).aggregate([("_at", "list")])
-    at: Numbers = np.zeros(rows.num_rows, np.int64)
+    numbered = rows.select(list(key)).append_column(
+        "_at", pa.array(range(rows.num_rows), pa.int64())
+    )
+    groups = numbered.group_by(list(key)).aggregate([("_at", "list")])
+    index: Numbers = np.zeros(rows.num_rows, np.int64)
     lists = column(groups, "_at_list")
-    at[pc.list_flatten(lists).to_numpy(zero_copy_only=False)] = pc.list_parent_indices(
-        lists
-    ).to_numpy(zero_copy_only=False)
-    return groups.select(list(key)), at
+    index[np.asarray(pc.list_flatten(lists))] = np.asarray(pc.list_parent_indices(lists))
+    return groups.select(list(key)), index
 
 
 def summed(
     rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = (), largest: Sequence[str] = ()
 ) -> pa.Table:
-    """All other columns aggregated by key: sum, smallest or largest."""
-    group_table, at = grouped(rows, key)
+    """A row for each key; other columns have the smallest, largest or sum."""
+    group_table, index = grouped(rows, key)
     for name in (name for name in rows.column_names if name not in key):
         if name in smallest or name in largest:
             which = "min" if name in smallest else "max"
-            least = (
-                pa.table({"at": at, name: rows.column(name)})
+            extremes = (
+                pa.table({"at": index, name: rows.column(name)})
                 .group_by("at")
                 .aggregate([(name, which)])
                 .sort_by("at")
             )
-            group_table = group_table.append_column(name, least.column(f"{name}_{which}"))
+            group_table = group_table.append_column(name, extremes.column(f"{name}_{which}"))
         else:
             group_table = group_table.append_column(
-                name, pa.array(sums(at, numbers_of(rows, name), group_table.num_rows))
+                name, pa.array(sums(index, numbers_of(rows, name), group_table.num_rows))
             )
     return group_table
 
 
 def without_repeated(rows: pa.Table, key: Sequence[str]) -> pa.Table:
-    _, at = grouped(rows, key)
-    return rows.take(pa.array(np.unique(at, return_index=True)[1]))
+    _, index = grouped(rows, key)
+    return rows.take(pa.array(np.unique(index, return_index=True)[1]))

@@ -1,10 +1,7 @@
 """An audit from its inputs to its tables. Data that grow with files are processed by steps of an
-:class:`Engine`, in this process or on Spark; data that grow only with jobs, directories and
-checkpoints are judged here, as plain rows.
-
-Steps take whole Arrow columns: by checkpoint (``snapshots``), by path (``path_facts``), and the
-verdict on each file (``verdicts``). A Spark worker has a part of the paths, so a step returns
-partial results.
+``Engine``; data that grow only with jobs, directories and checkpoints here, as plain rows. Steps
+(``snapshots``, ``path_facts``, ``verdicts``) work on whole Arrow columns. A Spark worker has part
+of the paths, so they may return partial sums.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -20,7 +17,6 @@ from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.audit_tables import AUDIT_TABLES, NEEDED, RESTORES
 from spark_jobs.storage import (
     aliases,
-    carried,
     checkpoints,
     directories,
     doubts,
@@ -29,6 +25,7 @@ from spark_jobs.storage import (
     operator_states,
     owners,
     path_facts,
+    previous_audit,
     reading,
     reference_sums,
     snapshots,
@@ -42,42 +39,40 @@ from spark_jobs.storage.reach import Index, Reaches
 from spark_jobs.storage_words import LIVE
 
 Rows = Any
-"""Rows of files as an engine holds them."""
+"""Rows in the form of an engine: an Arrow table, or files or a frame of Spark."""
 Step = Callable[[Tables, Tables], dict[str, pa.Table]]
-"""(rows by part, tables that all calls get) → rows by part."""
+"""(rows by part, tables that all calls share) → rows by part."""
 
 
-Together = Sequence[str] | Mapping[str, Sequence[str]]
-"""Columns, of all parts or by part; rows with equal values in them are in one call."""
+GroupKeys = Sequence[str] | Mapping[str, Sequence[str]]
+"""Columns, for all parts or by part; rows with equal values in these columns are in one call."""
 
 
 class Engine(Protocol):
-    """Calls a step with all rows at once, or once for each of many partitions."""
+    """Calls a step with all rows, or once for each partition."""
 
     def run(
         self,
         step: Step,
         parts: Mapping[str, Rows],
         schemas: Mapping[str, pa.Schema],
-        together: Together | None = None,
-        known: Tables | None = None,
+        group_keys: GroupKeys | None = None,
+        shared: Tables | None = None,
     ) -> dict[str, Rows]:
-        """``schemas``: of the result. Without ``together``, the rows that one call of the previous
-        step made are in one call.
+        """``schemas``: of results. Without ``group_keys``, a call gets what one call of the
+        previous step returned.
         """
 
-    def collected(self, rows: Rows) -> pa.Table:
-        """Only for rows whose number is bounded by jobs, directories and checkpoints."""
+    def collect(self, rows: Rows) -> pa.Table:
+        """Only for rows that do not grow with the number of files."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Paths are canonical, but for those of ``parsed``.
-
-    ``jobs``: ``restored_path`` is the directory restored from, ``written_directory`` the job
-    directory that the job is known to write. ``parsed`` has a row with ordinal 0 for each
-    ``_metadata`` that was read to its end, and one with a ``failure`` for each that was not.
-    ``known_files``, ``earlier`` and ``state`` (``carried.STATES``) were left by the audit before.
+    """Paths are canonical except in ``parsed``. ``jobs``: ``restored_path`` is the directory
+    restored from, ``written_directory`` the one it is known to write. ``parsed``: a _metadata that
+    was read to its end has a row with ordinal 0, others one with a ``failure``. ``known_files``,
+    ``earlier`` (references) and ``state`` (``previous_audit.STATES``) are of the previous audit.
     ``statements``: ``audit_request.Statement``.
     """
 
@@ -95,8 +90,8 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Judged:
-    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending`` and
-    ``state`` (``carried.STATES`` and ``audit_tables.NEEDED``) are for the next audit.
+    """``live``, ``not_live``: all listed files with verdicts. The next audit gets ``absent``,
+    ``pending`` and ``state`` (``previous_audit.STATES``, ``audit_tables.NEEDED``).
     """
 
     live: Rows
@@ -110,30 +105,32 @@ class Judged:
 
 def judge(inputs: Inputs, engine: Engine) -> Judged:
     roots = sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"]))
-    before = {name: inputs.state.get(name, ()) for name in carried.STATES}
+    state_before = {name: inputs.state.get(name, ()) for name in previous_audit.STATES}
     lost_before, shared_before = (
-        {row["job_directory"] for row in before[name]}
+        {row["job_directory"] for row in state_before[name]}
         for name in ("storage_lost", "storage_shared")
     )
-    read = engine.run(
+    snapshot_tables = engine.run(
         partial(snapshots.read_checkpoints, spellings_of=inputs.spellings_of),
         {"parsed": inputs.parsed},
         snapshots.SCHEMAS,
         ("audit_id", "metadata_path"),
     )
-    retained = reading.placed_snapshots(engine.collected(read["snapshots"]))
+    retained = reading.placed_snapshots(engine.collect(snapshot_tables["snapshots"]))
     missed = reading.missed(
-        engine.collected(read["failed"]), engine.collected(read["bad_paths"]).to_pylist(), retained
+        engine.collect(snapshot_tables["failed"]),
+        engine.collect(snapshot_tables["bad_paths"]).to_pylist(),
+        retained,
     )
     previous = checkpoints.previous_of(retained)
-    homes, jobs_of = _Numbered(), _Numbered()
-    of_paths = engine.run(
-        path_facts.of_paths,
+    home_numbers, job_numbers = _Numbering(), _Numbering()
+    path_tables = engine.run(
+        path_facts.collect_facts,
         {
             "listing": inputs.listing,
             "known": inputs.known_files,
-            "storage_reference": read["storage_reference"],
-            "segments": read["segments"],
+            "storage_reference": snapshot_tables["storage_reference"],
+            "segments": snapshot_tables["segments"],
             "earlier": inputs.earlier,
         },
         path_facts.SCHEMAS,
@@ -141,95 +138,107 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         {
             "roots": table_of(roots, path_facts.ROOTS),
             "checkpoints": table_of(
-                _numbered_checkpoints(retained, previous, roots, homes, jobs_of),
+                _numbered_checkpoints(retained, previous, roots, home_numbers, job_numbers),
                 path_facts.CHECKPOINTS,
             ),
-            "listed": table_of(before["storage_listed"], carried.LISTED),
+            "listed": table_of(state_before["storage_listed"], previous_audit.LISTED),
         },
     )
-    sums = _Sums(engine, of_paths)
-    metadata = plain_rows(engine.collected(of_paths["listed_metadata"]))
-    held = [
+    sums = _Sums(engine, path_tables)
+    metadata = plain_rows(engine.collect(path_tables["listed_metadata"]))
+    file_directories = [
         row | {"audit_id": roots[row["root_no"]]["audit_id"], "root": roots[row["root_no"]]["root"]}
-        for row in sums.rows("held")
+        for row in sums.rows("file_directories")
     ]
-    dead = statements.dead_jobs(inputs.statements, inputs.jobs, held)
+    dead = statements.dead_jobs(inputs.statements, inputs.jobs, file_directories)
     jobs = dead.jobs
     excluded = statements.excluded(inputs.statements)
     acknowledged = statements.acknowledged(missed.failed, inputs.statements)
-    job_directories = owners.directories(held, retained)
+    job_directories = owners.job_directories(file_directories, retained)
     writers = owners.writers(jobs, job_directories, roots)
-    owned = statements.with_dead(
-        owners.owners(writers, shared_before, before["storage_remembered"]),
+    owner_rows = statements.with_dead(
+        owners.owners(writers, shared_before, state_before["storage_remembered"]),
         dead,
         job_directories,
     )
-    sole = owners.sole_writers(owned)
+    sole_owners = owners.sole_writers(owner_rows)
     restores = owners.restores(jobs)
 
-    of_jobs = checkpoints.owned(
-        checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owned
+    owned_checkpoints = checkpoints.with_owners(
+        checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owner_rows
     )
-    remembered = carried.remembered(before["storage_remembered"], owned, retained)
+    remembered = previous_audit.remembered(state_before["storage_remembered"], owner_rows, retained)
     audit_ids = dict.fromkeys(root["audit_id"] for root in roots)
     unsettled, settled = (
-        owners.earlier_restores(before[RESTORES], jobs, audit_ids, settled=is_settled)
+        owners.earlier_restores(state_before[RESTORES], jobs, audit_ids, settled=is_settled)
         for is_settled in (False, True)
     )
     all_restores = [*restores, *unsettled]
-    weaned, weaned_settled = (
-        checkpoints.weaned_restores(of_jobs, restored, sole, remembered)
+    outcomes, settled_outcomes = (
+        checkpoints.with_outcomes(owned_checkpoints, restored, sole_owners, remembered)
         for restored in (all_restores, settled)
     )
-    judged = checkpoints.judged(
-        of_jobs,
-        weaned,
+    judged = checkpoints.with_verdicts(
+        owned_checkpoints,
+        outcomes,
         roots,
-        checkpoints.written_at(metadata),
+        checkpoints.age_starts(metadata),
         dead.since,
         doubts.copied_snapshots(retained),
     )
-    chains = _chains(sums, jobs_of.keys, roots)
-    known_metadata = plain_rows(engine.collected(of_paths["known_metadata"]))
+    chains = _chains(sums, job_numbers.keys, roots)
+    known_metadata = plain_rows(engine.collect(path_tables["known_metadata"]))
     unread_rows = sums.rows("unread_checkpoints")
     read_now = keys(retained, "audit_id", "metadata_path")
-    unread = history.unread(unread_rows, metadata, read_now, known_metadata, jobs, sole, roots)
-    unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole, remembered)
-    elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
-    family = lineage.Family(jobs, all_restores, chains, sole, unfound, set(dead.since), held)
-    others = missed.foreign | acknowledged
+    unread = history.unread(
+        unread_rows, metadata, read_now, known_metadata, jobs, sole_owners, roots
+    )
+    unfound = checkpoints.last_unfound(owned_checkpoints, outcomes, jobs, sole_owners, remembered)
+    elsewhere = history.perhaps_elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
+    family = lineage.Family(
+        jobs, all_restores, chains, sole_owners, unfound, set(dead.since), file_directories
+    )
+    no_metadata = missed.foreign | acknowledged
     needed, all_needed = lineage.needed_jobs(
-        [row for row in (*metadata, *elsewhere) if (row["audit_id"], row["path"]) not in others],
+        [
+            row
+            for row in (*metadata, *elsewhere)
+            if (row["audit_id"], row["path"]) not in no_metadata
+        ],
         replace(family, restores=restores),
         roots,
     )
     # The origins of jobs of an unseen cluster are unknown.
     all_needed |= {root["audit_id"] for root in roots if root["any_unreachable"]}
-    whole = doubts.listed_whole(inputs.doubts, roots)
-    used = keys((owner for owner in owned if owner["suspects"]), "audit_id", "job_directory")
-    alike = _alike(engine, of_paths, sums, held, roots, whole, used, excluded)
+    is_whole = doubts.are_listed_whole(inputs.doubts, roots)
+    used_directories = keys(
+        (owner for owner in owner_rows if owner["suspects"]), "audit_id", "job_directory"
+    )
+    alike = _compare_names(
+        engine, path_tables, sums, file_directories, roots, is_whole, used_directories, excluded
+    )
     newest = doubts.newest_checkpoints(writers, retained)
     reaches = Reaches(lineage.Origins(family), dead.since)
-    unread_doubts = doubts.of_completed(missed.doubts, owned, metadata)
-    all_doubts = doubts.distinct(
+    unread_doubts = doubts.without_failed_checkpoints(missed.doubts, owner_rows, metadata)
+    all_doubts = doubts.merge(
         [
-            *doubts.of_listing(inputs.doubts, roots, reaches),
-            *doubts.of_metadata(unread_doubts, reaches, acknowledged),
+            *doubts.listing_doubts(inputs.doubts, roots, reaches),
+            *doubts.metadata_doubts(unread_doubts, reaches, acknowledged),
             *doubts.void_attestations(dead.void),
             *doubts.unknown_authorities(sums.rows("outside"), roots),
-            *doubts.of_other_spellings(alike.spellings),
-            *doubts.of_twins(alike.twins, alike.copied),
-            *doubts.same_metadata(retained, alike.copied),
+            *doubts.spelling_doubts(alike.spellings),
+            *doubts.twin_doubts(alike.twins, alike.copied),
+            *doubts.same_content_doubts(retained, alike.copied),
             *doubts.restored_from_gone(restores, retained, newest, roots, reaches),
             *doubts.restored_from_unknown(jobs, newest),
             *doubts.writes_elsewhere(jobs, job_directories, roots, reaches),
             *doubts.no_checkpoint_found(jobs, restores, writers, newest, roots, reaches),
         ]
     )
-    index = Index(held)
+    index = Index(file_directories)
     reached_by = [index.reached(doubt["audit_id"], doubt["reach"]) for doubt in all_doubts]
-    known = directories.Known(
-        owned,
+    directory_facts = directories.DirectoryFacts(
+        owner_rows,
         needed,
         all_needed,
         set().union(*reached_by),
@@ -237,11 +246,11 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         lineage.needed_by_unfound(family, keys(retained, "audit_id", "directory")),
         lost_before,
     )
-    of_directories = directories.judged_directories(held, roots, known)
-    parts = {"files": of_paths["files"], "unread": of_paths["unread"], **alike.parts}
-    facts = {
-        "directories": table_of(of_directories, verdicts.DIRECTORIES),
-        "restored": _keyed(checkpoints.restored_directories(weaned), "directory"),
+    directory_rows = directories.directory_rows(file_directories, roots, directory_facts)
+    parts = {"files": path_tables["files"], "unread": path_tables["unread"], **alike.parts}
+    shared = {
+        "directories": table_of(directory_rows, verdicts.DIRECTORIES),
+        "restored": _keyed(checkpoints.restored_directories(outcomes), "directory"),
         "excluded": _keyed(excluded, "directory"),
         "gone": _keyed(missed.vanished, "metadata_path"),
         "vanished": _keyed(unread.vanished, "metadata_path"),
@@ -249,17 +258,16 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     }
 
     def run(step: Step, schemas: Mapping[str, pa.Schema]) -> dict[str, Rows]:
-        live = (row | {"is_live": row["verdict"] == LIVE} for row in judged)
-        of_checkpoints = {"checkpoints": table_of(live, verdicts.CHECKPOINTS)}
-        together = ("path",) if alike.parts else None
-        return engine.run(step, parts, schemas, together, facts | of_checkpoints)
+        rows = (row | {"is_live": row["verdict"] == LIVE} for row in judged)
+        tables = shared | {"checkpoints": table_of(rows, verdicts.CHECKPOINTS)}
+        return engine.run(step, parts, schemas, ("path",) if alike.parts else None, tables)
 
     if any(row["verdict"] != LIVE for row in judged):
         namers = run(verdicts.find_namers, {"namers": verdicts.NAMERS})["namers"]
-        judged = checkpoints.with_namers(judged, engine.collected(namers).to_pylist())
-    files = run(verdicts.judged_files, verdicts.SCHEMAS)
-    lost_now = keys(engine.collected(files["storage_lost"]).to_pylist(), "job_directory")
-    cube = engine.collected(
+        judged = checkpoints.with_namers(judged, engine.collect(namers).to_pylist())
+    files = run(verdicts.judge_files, verdicts.SCHEMAS)
+    lost_now = keys(engine.collect(files["storage_lost"]).to_pylist(), "job_directory")
+    cube = engine.collect(
         engine.run(_add_up_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY)[
             "cube"
         ]
@@ -272,61 +280,61 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         for number, row in sums.by_number("lost", "root_no").items()
     }
     reached = {
-        homes.keys[number]: row for number, row in sums.by_number("reached", "home_no").items()
+        home_numbers.keys[number]: row
+        for number, row in sums.by_number("reached", "home_no").items()
     }
     tables = {
-        "storage_root": totals.of_roots(
-            cube,
-            of_directories,
-            judged,
-            lost,
-            all_doubts,
-            reached_by,
-            missed.of_root,
-            roots,
+        "storage_root": totals.root_rows(
+            cube, directory_rows, judged, lost, all_doubts, reached_by, missed.of_root, roots
         ),
-        "storage_verdict": totals.of_verdicts(cube, of_directories),
-        "storage_job": totals.of_jobs(cube, of_directories, judged, reached, owned),
+        "storage_verdict": totals.verdict_rows(cube, directory_rows),
+        "storage_job": totals.job_rows(cube, directory_rows, judged, reached, owner_rows),
         "storage_checkpoint": rows,
-        "storage_operator_state": operator_states.of_checkpoints(
-            engine.collected(read["operators"]).to_pylist(), rows
+        "storage_operator_state": operator_states.operator_state_rows(
+            engine.collect(snapshot_tables["operators"]).to_pylist(), rows
         ),
-        "storage_chain": lineage.chain_rows(chains, restores, sole, roots),
+        "storage_chain": lineage.chain_rows(chains, restores, sole_owners, roots),
         "storage_doubt": doubts.doubt_rows(
-            all_doubts, reached_by, totals.withheld_by_doubt(cube, of_directories)
+            all_doubts, reached_by, totals.withheld_by_doubt(cube, directory_rows)
         ),
     }
-    named = {name: table_of(of, arrow_schema(AUDIT_TABLES[name])) for name, of in tables.items()}
-    named["storage_missing"] = _missing(
+    arrow_tables = {
+        name: table_of(table_rows, arrow_schema(AUDIT_TABLES[name]))
+        for name, table_rows in tables.items()
+    }
+    arrow_tables["storage_missing"] = _missing(
         sums.table("missing"), judged, checkpoints.superseded(judged, restores), roots
     )
-    shared_now = keys((owner for owner in owned if owner["shared"]), "job_directory")
+    shared_now = keys((owner for owner in owner_rows if owner["shared"]), "job_directory")
     as_of = max(root["as_of"] for root in roots)
     state = {
-        "storage_listed": carried.roots_listed(before["storage_listed"], roots),
+        "storage_listed": previous_audit.roots_listed(state_before["storage_listed"], roots),
         "storage_lost": _directories(lost_before, lost_now),
         "storage_shared": _directories(shared_before, shared_now),
         "storage_remembered": remembered,
-        RESTORES: carried.restores(weaned, weaned_settled, as_of),
+        RESTORES: previous_audit.restores(outcomes, settled_outcomes, as_of),
     }
     needed_ids = [*sorted({job_id for _, job_id in needed}), *([None] if all_needed else [])]
     return Judged(
         live=files["storage_live"],
         not_live=files["not_live"],
-        references=read["storage_reference"],
-        absent=[of_paths["storage_absent"]],
-        pending=[of_paths["storage_pending"], files["storage_pending"]],
-        state={name: table_of(rows, carried.STATES[name][0]) for name, rows in state.items()}
+        references=snapshot_tables["storage_reference"],
+        absent=[path_tables["storage_absent"]],
+        pending=[path_tables["storage_pending"], files["storage_pending"]],
+        state={
+            name: table_of(state_rows, previous_audit.STATES[name][0])
+            for name, state_rows in state.items()
+        }
         | {NEEDED: pa.table({"job_id": pa.array(needed_ids, pa.string())})},
-        tables={name: named[name] for name in AUDIT_TABLES},
+        tables={name: arrow_tables[name] for name in AUDIT_TABLES},
     )
 
 
-class _Numbered:
+class _Numbering:
     def __init__(self) -> None:
         self._numbers: dict[Key, int] = {}
 
-    def of(self, key: Key) -> int:
+    def number(self, key: Key) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
     @property
@@ -335,7 +343,7 @@ class _Numbered:
 
 
 _SUM_KEYS = {
-    "held": ("root_no", "job_directory", "job_id"),
+    "file_directories": ("root_no", "job_directory", "job_id"),
     "figures": ("checkpoint_no",),
     "compared": ("checkpoint_no",),
     "reached": ("home_no",),
@@ -348,10 +356,10 @@ _SUM_KEYS = {
     "vanished_checkpoints": ("audit_id", "metadata_path"),
     "missing": ("checkpoint_no",),
 }
-"""Partial results of several calls of a step, and the columns by which they are added up."""
+"""Parts of ``path_facts.SCHEMAS`` that are partial sums → the columns by which they are added up."""
 
 
-def _add_up(parts: Tables, known: Tables) -> dict[str, pa.Table]:
+def _add_up(parts: Tables, _: Tables) -> dict[str, pa.Table]:
     return {
         name: (
             reference_sums.first_missing(rows)
@@ -362,7 +370,7 @@ def _add_up(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     }
 
 
-def _add_up_cube(parts: Tables, known: Tables) -> dict[str, pa.Table]:
+def _add_up_cube(parts: Tables, _: Tables) -> dict[str, pa.Table]:
     return {"cube": summed(parts["cube"], totals.CUBE_KEY)}
 
 
@@ -370,14 +378,11 @@ class _Sums:
     def __init__(self, engine: Engine, parts: Mapping[str, Rows]) -> None:
         self._engine = engine
         self._sums = engine.run(
-            _add_up,
-            {name: parts[name] for name in _SUM_KEYS},
-            path_facts.SCHEMAS,
-            _SUM_KEYS,
+            _add_up, {name: parts[name] for name in _SUM_KEYS}, path_facts.SCHEMAS, _SUM_KEYS
         )
 
     def table(self, name: str) -> pa.Table:
-        return self._engine.collected(self._sums[name])
+        return self._engine.collect(self._sums[name])
 
     def rows(self, name: str) -> list[Row]:
         rows: list[Row] = self.table(name).to_pylist()
@@ -391,76 +396,76 @@ def _numbered_checkpoints(
     retained: Iterable[Row],
     previous: Mapping[int, int],
     roots: Iterable[Row],
-    homes: _Numbered,
-    jobs: _Numbered,
+    homes: _Numbering,
+    jobs: _Numbering,
 ) -> list[Row]:
     as_of = {
-        audit_id: min(root["as_of"] for root in of)
-        for (audit_id,), of in by(roots, "audit_id").items()
+        audit_id: min(root["as_of"] for root in audit_roots)
+        for (audit_id,), audit_roots in by(roots, "audit_id").items()
     }
     return [
         row
         | {
             "is_covered": row["modified"] is not None and row["modified"] < as_of[row["audit_id"]],
             "previous_no": previous.get(number, -1),
-            "job_no": jobs.of((row["audit_id"], row["job_directory"], row["job_id"])),
+            "job_no": jobs.number((row["audit_id"], row["job_directory"], row["job_id"])),
             "home_no": -1
             if row["is_savepoint"] or row["job_directory"] is None
-            else homes.of((row["audit_id"], row["root"], row["job_directory"])),
+            else homes.number((row["audit_id"], row["root"], row["job_directory"])),
         }
         for number, row in enumerate(retained)
     ]
 
 
 @dataclass(frozen=True)
-class _Alike:
+class _SimilarNames:
     parts: Mapping[str, Rows]
-    """``alike``, files that another name may mean, if any."""
+    """``alike``: files that may have another name; no part if there are none."""
     spellings: Sequence[Row] = ()
     twins: Sequence[Row] = ()
     copied: Set[Key] = frozenset()
-    """(audit_id, job directory, other one), one a copy of the other."""
+    """(audit_id, job directory, other job directory), of which one is a copy of the other."""
 
 
-def _alike(
+def _compare_names(
     engine: Engine,
-    of_paths: Mapping[str, Rows],
+    path_tables: Mapping[str, Rows],
     sums: _Sums,
-    held: Sequence[Row],
+    file_directories: Sequence[Row],
     roots: Sequence[Row],
     is_whole: Sequence[bool],
-    used: Set[Key],
+    used_directories: Set[Key],
     excluded: Set[Key],
-) -> _Alike:
-    """Usually all references are found, and each job has one directory: nothing is compared."""
-    in_job = [row for row in held if row["job_id"] is not None]
+) -> _SimilarNames:
+    """Only if a reference was not found, or a job id has several directories."""
+    in_job = [row for row in file_directories if row["job_id"] is not None]
     spread = [
         dict(zip(("audit_id", "job_id"), key, strict=True))
-        for key, of in by(in_job, "audit_id", "job_id").items()
-        if len({row["job_directory"] for row in of}) > 1
+        for key, rows in by(in_job, "audit_id", "job_id").items()
+        if len({row["job_directory"] for row in rows}) > 1
     ]
     not_found = sums.table("not_found_of")
     if not spread and not not_found.num_rows:
-        return _Alike({})
+        return _SimilarNames({})
     ends = engine.run(
         aliases.ends_of_paths,
-        {name: of_paths[name] for name in ("files", "not_found", "unread")},
+        {name: path_tables[name] for name in ("files", "not_found", "unread")},
         aliases.ENDS,
-        known={"spread": table_of(spread, aliases.SPREAD), "not_found": not_found},
+        shared={"spread": table_of(spread, aliases.SPREAD), "not_found": not_found},
     )
-    in_use = used | keys(
-        engine.collected(ends.pop("used")).to_pylist(), "audit_id", "job_directory"
+    in_use = used_directories | keys(
+        engine.collect(ends.pop("used")).to_pylist(), "audit_id", "job_directory"
     )
     set_apart = {
         (row["audit_id"], row["job_directory"])
         for row in in_job
         if any(
-            row["audit_id"] == of and is_below(row["job_directory"], place)
-            for of, place in excluded
+            row["audit_id"] == audit_id and is_below(row["job_directory"], directory)
+            for audit_id, directory in excluded
         )
     } - in_use
-    alike = engine.run(
-        aliases.alike,
+    compared = engine.run(
+        aliases.compare_names,
         ends,
         aliases.SCHEMAS,
         ("end",),
@@ -470,8 +475,8 @@ def _alike(
             "set_apart": _keyed(set_apart, "job_directory"),
         },
     )
-    spellings = engine.collected(alike["spellings"]).to_pylist()
-    pairs = summed(engine.collected(alike["twins"]), aliases.PAIR, ("path",)).to_pylist()
+    spellings = engine.collect(compared["spellings"]).to_pylist()
+    pairs = summed(engine.collect(compared["twins"]), aliases.PAIR, ("path",)).to_pylist()
     twins = [
         pair
         | {f"{side}root": roots[pair[f"{side}root_no"]]["root"] for side in ("", "other_")}
@@ -490,13 +495,12 @@ def _alike(
             is_one_listing and is_whole[pair["root_no"]] and not sides <= in_use
         ):
             copied.add((audit_id, pair["job_directory"], pair["other_job_directory"]))
-    return _Alike({"alike": alike["alike"]} if spellings or twins else {}, spellings, twins, copied)
+    parts = {"alike": compared["alike"]} if spellings or twins else {}
+    return _SimilarNames(parts, spellings, twins, copied)
 
 
 def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]:
-    """References of jobs to files of other jobs; ``job_id`` and ``job_directory`` are null for
-    savepoints.
-    """
+    """References of jobs to other jobs' files. A savepoint's job columns are null."""
     referrer = ("job_no", "root_no", "other_job_directory")
     checkpoints_of = by(sums.rows("chained"), *referrer)
     return [
@@ -527,18 +531,18 @@ def _missing(
     root = pa.array([root["root"] for root in roots], pa.string()).take(
         missing.column("root_no").combine_chunks()
     )
-    of = {
+    checkpoint_columns = {
         name: pa.array([row[name] for row in judged], pa.string()).take(at)
         for name in checkpoints.CHECKPOINT
     }
-    later = pa.array(
+    is_superseded = pa.array(
         [key_of(row, checkpoints.CHECKPOINT) in superseded for row in judged], pa.bool_()
-    ).take(at)
-    columns = of | {
+    )
+    columns = checkpoint_columns | {
         "root": root,
         "path": missing.column("path"),
         "bytes": missing.column("bytes"),
-        "superseded": later,
+        "superseded": is_superseded.take(at),
     }
     schema = arrow_schema(AUDIT_TABLES["storage_missing"])
     return pa.table([columns[name] for name in schema.names], schema=schema)

@@ -1,9 +1,7 @@
-"""Retained checkpoints and savepoints: their files, whether they can be restored, whether any job
-may restore them.
-"""
+"""Retained snapshots: figures, and whether jobs can and may still restore from them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,6 +20,7 @@ from spark_jobs.storage.plain import (
     US_PER_S,
     Key,
     Row,
+    Rows,
     by,
     is_at_most,
     is_less,
@@ -36,8 +35,8 @@ from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 CHECKPOINT = ("audit_id", "metadata_path")
 
 
-def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[Row]:
-    """Adds the sums of their references (by number); ``resolvable`` is null if unknown."""
+def with_figures(snapshots: Rows, figures: Mapping[int, Row]) -> list[Row]:
+    """Adds sums, ``self_contained`` and ``resolvable``. ``figures``: by snapshot number."""
     nothing = dict.fromkeys(FIGURES, 0)
     rows_with_figures = []
     for number, snapshot in enumerate(snapshots):
@@ -54,47 +53,47 @@ def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[R
     return rows_with_figures
 
 
-def written_at(metadata: Iterable[Row]) -> dict[Key, int]:
-    """Listed ``_metadata`` → the time from which its age counts; far ahead if unknown."""
-    written: dict[Key, int] = {}
+def age_starts(metadata: Rows) -> dict[Key, int]:
+    """Listed _metadata → the instant from which its age counts; ``NEVER`` if unknown."""
+    starts: dict[Key, int] = {}
     for row in metadata:
         key = row["audit_id"], row["path"]
         age_from = NEVER if row["modified"] is None else max(row["modified"], row["first_seen_at"])
-        written[key] = max(written.get(key, age_from), age_from)
-    return written
+        starts[key] = max(starts.get(key, age_from), age_from)
+    return starts
 
 
-def owned(checkpoints: Iterable[Row], owners: Iterable[Row]) -> list[Row]:
-    """Adds what ``owners`` know of the job whose directory the checkpoint is in."""
-    known = {key_of(owner, JOB_DIRECTORY): owner for owner in owners}
-    return [NOBODY | known.get(key_of(row, JOB_DIRECTORY), {}) | row for row in checkpoints]
+def with_owners(checkpoints: Rows, owners: Rows) -> list[Row]:
+    """Adds the data of ``owners.owners`` on the job of the directory."""
+    owner_of = {key_of(owner, JOB_DIRECTORY): owner for owner in owners}
+    return [NOBODY | owner_of.get(key_of(row, JOB_DIRECTORY), {}) | row for row in checkpoints]
 
 
-def judged(
+def with_verdicts(
     checkpoints: Sequence[Row],
-    weaned: Iterable[Row],
-    roots: Iterable[Row],
-    written_at: Mapping[Key, int],
+    outcomes: Rows,
+    roots: Rows,
+    age_starts: Mapping[Key, int],
     dead: Mapping[Key, int],
     copied: Set[Key],
 ) -> list[Row]:
-    """Adds ``verdict``, ``is_attested`` and ``successor_job_id``. ``checkpoints`` are
-    :func:`owned`; ``dead``: (audit_id, directory) of jobs attested to be dead → since when;
-    ``copied``: those with the same content as another one, which may be the same file.
-
-    Waste: its job was seen in a terminal state, and another job restored from it, or from a later
-    checkpoint of that job, has since completed a checkpoint that is whole and its own. While any
-    job that may run was restored from that job and has not, none of it is waste. A dead job needs
-    no successor. Savepoints are never waste.
+    """Adds ``verdict``, ``is_attested`` and ``successor_job_id``. ``checkpoints``: from
+    ``with_owners``. ``dead``: (audit_id, directory) of a job attested dead → since when.
+    ``copied``: checkpoints with the same content as another, perhaps the same file. A checkpoint is
+    waste if its job was seen in a terminal state, and a job restored from it, or from a later one
+    of its job, has since completed a whole checkpoint that needs only its own files. While another
+    job that may run was restored from that job and has no such checkpoint, none of that job is
+    waste. A dead job needs no successor. A savepoint is never waste.
     """
-    of_origin = by(weaned, "audit_id", "from_job_directory")
-    # Restored from a directory that was not read: it may be another name of this one.
+    by_origin = by(outcomes, "audit_id", "from_job_directory")
+    # An heir of a directory that was not read: the directory may be another name of this one.
     read = keys(checkpoints, "audit_id", "job_directory")
     by_other_name = by(
         (
             heir
-            for heir in weaned
-            if (heir["audit_id"], heir["from_job_directory"]) not in read and not heir["weaned"]
+            for heir in outcomes
+            if (heir["audit_id"], heir["from_job_directory"]) not in read
+            and not heir["is_independent"]
         ),
         "audit_id",
         "from_job_id",
@@ -103,17 +102,17 @@ def judged(
     judgements = []
     for row in checkpoints:
         heirs = [
-            *of_origin.get((row["audit_id"], row["job_directory"]), ()),
+            *by_origin.get((row["audit_id"], row["job_directory"]), ()),
             *by_other_name.get((row["audit_id"], row["job_id"]), ()),
         ]
         # A job restored from its own checkpoint is no successor of itself.
-        succeeded = [heir for heir in heirs if heir["weaned"] and not heir["is_own"]]
-        age_from = written_at.get(key_of(row, CHECKPOINT))
+        successors = [heir for heir in heirs if heir["is_independent"] and not heir["is_own"]]
+        age_from = age_starts.get(key_of(row, CHECKPOINT))
         dead_since = dead.get((row["audit_id"], row["job_directory"]))
         is_waste = key_of(row, CHECKPOINT) not in copied and _is_waste(
-            row, heirs, succeeded, root_of[row["audit_id"], row["root"]], age_from, dead_since
+            row, heirs, successors, root_of[row["audit_id"], row["root"]], age_from, dead_since
         )
-        successor = largest(heir["job_id"] for heir in succeeded) if is_waste else None
+        successor = largest(heir["job_id"] for heir in successors) if is_waste else None
         judgements.append(
             row
             | {
@@ -125,12 +124,10 @@ def judged(
     return judgements
 
 
-def with_namers(judged: Iterable[Row], namers: Sequence[Row]) -> list[Row]:
-    """A checkpoint stays whole as long as a file that it refers to is kept: only its ``_metadata``
-    tells what that file is. ``namers``: ``verdicts.NAMERS``.
-    """
+def with_namers(judged: Rows, namers: Sequence[Row]) -> list[Row]:
+    """Keeps waste whose _metadata explains kept files. ``namers``: ``verdicts.NAMERS``."""
     goes, stays = (
-        {row["checkpoint_no"] for row in namers if row["goes"] == which} for which in (True, False)
+        {row["checkpoint_no"] for row in namers if row["goes"] == flag} for flag in (True, False)
     )
     return [
         row | {"verdict": LIVE, "is_attested": False, "successor_job_id": None}
@@ -142,27 +139,27 @@ def with_namers(judged: Iterable[Row], namers: Sequence[Row]) -> list[Row]:
 
 def _is_waste(
     row: Row,
-    heirs: Iterable[Row],
-    succeeded: Sequence[Row],
+    heirs: Rows,
+    successors: Sequence[Row],
     root: Row,
     age_from: int | None,
     dead_since: int | None,
 ) -> bool:
     guard = root["as_of"] - int(root["age_guard_h"]) * US_PER_H
-    needed_still = any(not heir["weaned"] and not heir["ended"] for heir in heirs)
+    is_still_needed = any(not heir["is_independent"] and not heir["ended"] for heir in heirs)
     return bool(
         not row["is_savepoint"]
         and row["place"] == "metadata"
         and row["claims"] == 1
         and row["terminal"]
         and row["seen"]
-        and not needed_still
-        # Of a job that began if nobody sees, nobody knows what it was restored from.
+        and not is_still_needed
+        # A job of an unreachable cluster may have been restored from it.
         and not root["any_unreachable"]
         and (
             is_at_most(age_from, dead_since)
             if dead_since is not None
-            else _is_succeeded(row, succeeded, root, guard)
+            else _is_succeeded(row, successors, root, guard)
         )
         # Its files may only be deleted if its own file may.
         and is_at_most(age_from, guard)
@@ -170,19 +167,18 @@ def _is_waste(
     )
 
 
-def _is_succeeded(row: Row, succeeded: Sequence[Row], root: Row, guard: int) -> bool:
+def _is_succeeded(row: Row, successors: Sequence[Row], root: Row, guard: int) -> bool:
     return bool(
-        # A checkpoint of another run under the same id is not the one that this run's successor
-        # took over.
+        # The successor did not take over a checkpoint of an earlier run under the same id.
         is_at_most(row["started_at"], row["modified"], unknown=not is_given(row["job_id"]))
         and is_at_most(row["modified"], _with_clocks_apart(row["last_completed_at"]))
-        # If several clusters write there, only the last one is known to be of this job: others may
-        # have its id.
+        # If several clusters write there, jobs may share the id: then only the last checkpoint is
+        # known to be of this job.
         and (
             len(root["clusters"] or ()) == 1
             or is_at_most(row["last_completed_id"], row["checkpoint_id"])
         )
-        and any(_has_left_behind(heir, row, guard) for heir in succeeded)
+        and any(_has_left_behind(heir, row, guard) for heir in successors)
     )
 
 
@@ -191,64 +187,58 @@ def _with_clocks_apart(at: int | None) -> int | None:
 
 
 def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
-    """Whether this heir alone proves it: heirs of two different runs say nothing about checkpoints
-    between these.
-    """
+    """Whether this heir alone proves it unneeded: heirs of two runs prove nothing in between."""
     left_up_to, left_at = heir["from_checkpoint_id"], heir["restored_at"]
     return (
         is_at_most(row["checkpoint_id"], left_up_to)
-        # A later checkpoint than the job is known to have completed is of an unknown writer.
+        # The heir's snapshot has a higher number than the job's last one: its writer is unknown.
         and is_at_most(left_up_to, row["last_completed_id"])
-        # A job that starts again under its id counts from 1 again: these are not the same ones.
+        # A job that starts again under its id counts from 1 again.
         and is_at_most(row["modified"], left_at)
-        # A job that continued after the other was restored was copied, not succeeded; its last
-        # checkpoint may not be listed yet.
+        # If the job continued after the heir was restored, it was copied and not succeeded; and its
+        # last checkpoint may not be listed yet.
         and is_at_most(row["last_completed_at"], smallest((left_at, guard)), unknown=True)
     )
 
 
-def _own_checkpoints(checkpoints: Iterable[Row]) -> dict[Key, list[Row]]:
+def _own_checkpoints(checkpoints: Rows) -> dict[Key, list[Row]]:
     return by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
 
 
-def weaned_restores(
-    checkpoints: Iterable[Row],
-    restores: Iterable[Row],
-    sole: Sequence[Row],
-    remembered: Iterable[Row],
+def with_outcomes(
+    checkpoints: Rows, restores: Rows, sole_owners: Sequence[Row], remembered: Rows
 ) -> list[Row]:
-    """Restores with what became of the job since, by its own checkpoints that were read.
-
-    ``weaned``: it has completed a checkpoint that is whole and its own, and no longer reads what it
-    was restored from. ``ended``: it cannot run, and its last checkpoint was read, or is known to be
-    gone: one that was not found may refer to what the job was restored from. ``is_own``: restored
-    from a directory it writes itself. ``has_whole``: it has a whole checkpoint, of whatever time,
-    also one that nobody reports any more (``forgotten``). ``left_nothing``: Flink deleted its last
-    checkpoint, another job took it over, or there was none.
+    """Restores with the outcome for their job, by its own checkpoints that were read.
+    ``is_independent``: it has since completed a whole checkpoint that needs only its own files, and
+    no longer reads the snapshot's files. ``ended``: it cannot run, and its last checkpoint was read
+    or is known to be gone; one that was not found may refer to the snapshot's files. ``is_own``:
+    restored from a directory that it writes. ``has_whole``: it has a whole checkpoint of any time;
+    also for unreported jobs (``forgotten``). ``left_nothing``: Flink deleted its last checkpoint,
+    another job took it over, or it had none.
     """
     own = _own_checkpoints(checkpoints)
-    homes = keys(sole, *JOB, "job_directory")
-    written = by((row for row in checkpoints if not row["is_savepoint"]), "audit_id", "job_id")
-    weaned = []
+    homes = keys(sole_owners, *JOB, "job_directory")
+    by_job_id = by((row for row in checkpoints if not row["is_savepoint"]), "audit_id", "job_id")
+    outcomes = []
     for job in restores:
         of_job = own.get(key_of(job, JOB), [])
         whole = [
             row for row in of_job if row["seen"] and row["self_contained"] and row["resolvable"]
         ]
         if job.get("forgotten"):
-            of_its_id = written.get((job["audit_id"], job["job_id"]), ())
-            whole = [row for row in of_its_id if _is_whole_of_forgotten(row, job)]
-        reads_on = job["recorded"] or (job["reads_restored"] and not job["terminal"])
-        weaned.append(
+            same_id = by_job_id.get((job["audit_id"], job["job_id"]), ())
+            whole = [row for row in same_id if _is_whole_of_forgotten(row, job)]
+        may_still_read = job["recorded"] or (job["reads_restored"] and not job["terminal"])
+        outcomes.append(
             job
             | {
-                "weaned": bool(job["seen"] and not reads_on)
+                "is_independent": bool(job["seen"] and not may_still_read)
                 and any(_is_since_restore(row, job) for row in whole),
                 "has_whole": bool(whole),
                 "is_own": (*key_of(job, JOB), job["from_job_directory"]) in homes,
             }
         )
-    left = _Left.of(weaned, sole, remembered)
+    left = _Left.of(outcomes, sole_owners, remembered)
     return [
         job
         | {
@@ -258,13 +248,13 @@ def weaned_restores(
             or job["last_completed_id"] is None
             or is_at_most(job["last_completed_id"], left.up_to.get(key_of(job, JOB))),
         }
-        for job in weaned
+        for job in outcomes
     ]
 
 
 def _is_whole_of_forgotten(row: Row, job: Row) -> bool:
-    """Other jobs may have an id that was given: its own is what lies where the job wrote and nobody
-    known claims.
+    """Whether the checkpoint is whole and of this job. Others may have an id that was given: then
+    it must be in the directory that the job wrote and no known job claims.
     """
     is_its_own = not is_given(job["job_id"]) or (
         row["job_directory"] == job["written_directory"] and not row["claims"]
@@ -273,17 +263,13 @@ def _is_whole_of_forgotten(row: Row, job: Row) -> bool:
 
 
 def last_unfound(
-    checkpoints: Iterable[Row],
-    weaned: Iterable[Row],
-    jobs: Iterable[Row],
-    sole: Sequence[Row],
-    remembered: Iterable[Row],
+    checkpoints: Rows, outcomes: Rows, jobs: Rows, sole_owners: Sequence[Row], remembered: Rows
 ) -> set[Key]:
-    """``JOB`` of those that ended and whose last checkpoint is nowhere to be found: somebody may
-    have moved it, and its files may be in the job's directory. ``checkpoints`` are :func:`owned`.
+    """``JOB`` keys of ended jobs whose last checkpoint was not found: it may have been moved, and
+    its files may be in the job's directory. ``checkpoints``: from ``with_owners``.
     """
     own = _own_checkpoints(checkpoints)
-    left = _Left.of(weaned, sole, remembered)
+    left = _Left.of(outcomes, sole_owners, remembered)
     ended = (
         job
         for job in jobs
@@ -298,25 +284,25 @@ def last_unfound(
 
 @dataclass(frozen=True)
 class _Left:
-    """``up_to``: ``JOB`` → its last checkpoint that another job took over: who claims one deletes
-    it in the end, and then needs it no more. ``read``: ``JOB`` → the newest checkpoints that audits
-    read (``carried.REMEMBERED``): what they referred to is known and kept.
+    """Checkpoints that jobs left. ``up_to``: ``JOB`` → number of its last one that another job took
+    over, which deletes it when it is no longer needed. ``read``: ``JOB`` → the newest ones that
+    audits read (``previous_audit.REMEMBERED``), whose references are known.
     """
 
     up_to: Mapping[Key, int | None]
     read: Mapping[Key, Sequence[Row]]
 
     @classmethod
-    def of(cls, weaned: Iterable[Row], sole: Iterable[Row], remembered: Iterable[Row]) -> "_Left":
+    def of(cls, outcomes: Rows, sole_owners: Rows, remembered: Rows) -> "_Left":
         succeeded = by(
-            (job for job in weaned if job["weaned"] and not job["is_own"]),
+            (job for job in outcomes if job["is_independent"] and not job["is_own"]),
             "audit_id",
             "from_job_directory",
         )
         read_in = by(remembered, "job_directory")
         taken: dict[Key, list[int | None]] = defaultdict(list)
         read: dict[Key, list[Row]] = defaultdict(list)
-        for home in sole:
+        for home in sole_owners:
             heirs = succeeded.get((home["audit_id"], home["job_directory"]), ())
             taken[key_of(home, JOB)] += [heir["from_checkpoint_id"] for heir in heirs]
             read[key_of(home, JOB)] += read_in.get((home["job_directory"],), ())
@@ -324,10 +310,10 @@ class _Left:
 
 
 def _is_since_restore(row: Row, job: Row) -> bool:
-    """A restored job continues its numbers: a lower number is of another writer. Until the job
-    completes one, what is there is of the run before, by another clock. What was written after a
-    job that ended had completed its last one is of somebody else. A run that began after the
-    restore, under the same id, may have begun with nothing.
+    """Whether the job completed this checkpoint after its restore. A restored job continues its
+    numbers: a lower one is of another writer. Before its first checkpoint, all are of the run
+    before. Files newer than an ended job's last checkpoint are of another writer: a later run under
+    the same id may have begun without a snapshot.
     """
     is_of_run = is_at_most(job["started_at"], _with_clocks_apart(job["restored_at"]), unknown=True)
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
@@ -339,9 +325,9 @@ def _is_since_restore(row: Row, job: Row) -> bool:
     return bool(is_of_run and counts_on and has_completed and is_of_job and is_since)
 
 
-def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
-    """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat where
-    applications start again under the id that all have.
+def _is_accounted(job: Row, own: Rows, left: _Left) -> bool:
+    """Whether a job's last checkpoint was read, or is known to be gone. Numbers repeat if an
+    application starts again under its id.
     """
     last_id, last_at = job["last_completed_id"], job["last_completed_at"]
     if job["keeps_last"] is False:
@@ -357,11 +343,10 @@ def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
         end["triggered_at"] is None or is_of_time(last_at, end) for end in ends
     ):
         return True
-    # A JobManager that takes over starts a job again, which need not complete a checkpoint before it
-    # ends.
+    # A new JobManager starts the job again, and the job may end without another checkpoint.
     since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
 
-    def has_last(rows: Iterable[Row]) -> bool:
+    def has_last(rows: Rows) -> bool:
         return any(
             is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since)
             for row in rows
@@ -372,7 +357,7 @@ def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
 
 
 def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
-    """Number of a checkpoint → that of the one before it of the same job, without savepoints."""
+    """Number of a checkpoint → number of its job's previous one; no savepoints."""
     in_job: dict[Key, list[int]] = {}
     for number, row in enumerate(snapshots):
         if not row["is_savepoint"] and row["job_directory"] is not None:
@@ -382,12 +367,12 @@ def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
         row = snapshots[number]
         return -1 if row["checkpoint_id"] is None else row["checkpoint_id"], row["metadata_path"]
 
-    ordered = [sorted(of, key=order) for of in in_job.values()]
-    return {after: before for of in ordered for before, after in pairwise(of)}
+    ordered = [sorted(numbers, key=order) for numbers in in_job.values()]
+    return {after: before for numbers in ordered for before, after in pairwise(numbers)}
 
 
-def superseded(checkpoints: Sequence[Row], restores: Iterable[Row]) -> set[Key]:
-    """Checkpoints with a whole later one of the same job, or of a job restored from it."""
+def superseded(checkpoints: Sequence[Row], restores: Rows) -> set[Key]:
+    """Older than a whole checkpoint of the job, or than the origin of a job that has one."""
     in_job = [
         row
         for row in checkpoints
@@ -406,49 +391,44 @@ def superseded(checkpoints: Sequence[Row], restores: Iterable[Row]) -> set[Key]:
     superseded_keys = set()
     for row in checkpoints:
         key = row["audit_id"], row["job_directory"]
-        later = is_less(row["checkpoint_id"], last.get(key)) or is_at_most(
+        is_superseded = is_less(row["checkpoint_id"], last.get(key)) or is_at_most(
             row["checkpoint_id"], inherited.get(key)
         )
-        if later and not row["is_savepoint"]:
+        if is_superseded and not row["is_savepoint"]:
             superseded_keys.add(key_of(row, CHECKPOINT))
     return superseded_keys
 
 
-def restored_directories(weaned: Iterable[Row]) -> set[Key]:
-    """(audit_id, directory) that jobs which may run were restored from and not weaned from."""
+def restored_directories(outcomes: Rows) -> set[Key]:
+    """(audit_id, directory) of snapshots that restored jobs may still need."""
     return {
         (job["audit_id"], job["restored_path"])
-        for job in weaned
-        if not job["ended"] and not job["weaned"]
+        for job in outcomes
+        if not job["ended"] and not job["is_independent"]
     }
 
 
 def checkpoint_rows(
-    checkpoints: Sequence[Row],
-    previous: Mapping[int, int],
-    compared: Mapping[int, Row],
-    jobs: Iterable[Row],
+    checkpoints: Sequence[Row], previous: Mapping[int, int], compared: Mapping[int, Row], jobs: Rows
 ) -> list[Row]:
-    """``storage_checkpoint``. The job of a savepoint is known if the six digits in its name fit one
-    job only.
-    """
+    """``storage_checkpoint``. A savepoint's job is known if only one fits the digits in its name."""
     fitting: dict[Key, set[Key]] = defaultdict(set)
     for job in jobs:
         fitting[job["audit_id"], job["job_id"][:6]].add((job["cluster"], job["job_id"]))
     rows = []
     for number, row in enumerate(checkpoints):
-        named = SAVEPOINT.search(row["metadata_path"]) if row["is_savepoint"] else None
-        fits = fitting[row["audit_id"], named[1] if named else ""]
-        cluster, job_id = next(iter(fits)) if len(fits) == 1 else ("", "")
-        against: Row = {}
+        name = SAVEPOINT.search(row["metadata_path"]) if row["is_savepoint"] else None
+        jobs_of_name = fitting[row["audit_id"], name[1] if name else ""]
+        cluster, job_id = next(iter(jobs_of_name)) if len(jobs_of_name) == 1 else ("", "")
+        comparison: Row = {}
         if number in previous:
-            against = {
+            comparison = {
                 "previous_path": checkpoints[previous[number]]["metadata_path"],
                 "new_files": compared[number]["new_files"] if number in compared else 0,
             }
-        of_job = {
+        owner = {
             "job_id": row["job_id"] or job_id,
             "cluster": (row["cluster"] if row["claims"] == 1 else None) or cluster,
         }
-        rows.append(row | against | of_job)
+        rows.append(row | comparison | owner)
     return rows

@@ -1,42 +1,44 @@
-"""Directories with files, joined with what is known of their audit, root and job."""
+"""Directories with files, and what verdicts need of their root and job."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from ingest.storage.layout import JOB_CHARS
 from spark_jobs.storage.owners import JOB_DIRECTORY, NOBODY
-from spark_jobs.storage.plain import US_PER_H, Key, Row, is_below, key_of
+from spark_jobs.storage.plain import US_PER_H, Key, Row, Rows, is_below, key_of
 
 FUTURE_AFTER_H = 1
-"""A file dated later than this after the listing began has a time that cannot be trusted."""
+"""A file dated more than this after the listing began has a wrong time."""
 
 
 @dataclass(frozen=True)
-class Known:
-    owners: Iterable[Row]
+class DirectoryFacts:
+    owners: Rows
     needed_jobs: set[Key]
-    """(audit_id, job_id) whose task-owned files a retained snapshot may need."""
+    """(audit_id, job_id) of jobs whose task-owned files a retained snapshot may need."""
     all_needed: set[str]
-    """Audits in which a snapshot lies whose job nobody can tell."""
+    """Audits in which the task-owned files of any job may be needed."""
     doubted: set[int]
     """Numbers of directories that a doubt reaches."""
     unfound: set[Key]
-    """``JOB`` of those whose last checkpoint nobody found."""
+    """``JOB`` keys of jobs whose last checkpoint was not found."""
     needed_by_unfound: Set[Key]
-    """(audit_id, job id or job directory) that such a checkpoint may refer to."""
+    """(audit_id, job id or job directory) to which such a checkpoint may refer."""
     lost: Set[str]
     """Job directories of ``storage_lost``."""
 
 
-def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) -> list[Row]:
-    owners: Mapping[Key, Row] = {key_of(owner, JOB_DIRECTORY): owner for owner in known.owners}
+def directory_rows(
+    file_directories: Rows, roots: Sequence[Row], facts: DirectoryFacts
+) -> list[Row]:
+    owners: Mapping[Key, Row] = {key_of(owner, JOB_DIRECTORY): owner for owner in facts.owners}
     lost_elsewhere = {
-        text[-JOB_CHARS:]
-        for text in known.lost
-        if not any(is_below(text, root["root"]) for root in roots)
+        directory[-JOB_CHARS:]
+        for directory in facts.lost
+        if not any(is_below(directory, root["root"]) for root in roots)
     }
     directories = []
-    for number, row in enumerate(held):
+    for number, row in enumerate(file_directories):
         root = roots[row["root_no"]]
         audit_id, as_of = root["audit_id"], root["as_of"]
         owner = owners.get((audit_id, root["root"], row["job_directory"]), NOBODY)
@@ -49,15 +51,15 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
                 "as_of": as_of,
                 "guarded_from": as_of - int(root["age_guard_h"]) * US_PER_H,
                 "future_from": as_of + FUTURE_AFTER_H * US_PER_H,
-                "any_needed": audit_id in known.all_needed,
-                "in_doubt": number in known.doubted,
-                "last_unfound": (audit_id, owner["cluster"], row["job_id"]) in known.unfound
-                or not known.needed_by_unfound.isdisjoint(
+                "any_needed": audit_id in facts.all_needed,
+                "in_doubt": number in facts.doubted,
+                "last_unfound": (audit_id, owner["cluster"], row["job_id"]) in facts.unfound
+                or not facts.needed_by_unfound.isdisjoint(
                     {(audit_id, row["job_id"]), (audit_id, row["job_directory"])}
                 ),
-                "is_lost": row["job_directory"] in known.lost,
+                "is_lost": row["job_directory"] in facts.lost,
                 "is_lost_elsewhere": row["job_id"] in lost_elsewhere,
-                "job_needed": (audit_id, row["job_id"]) in known.needed_jobs,
+                "job_needed": (audit_id, row["job_id"]) in facts.needed_jobs,
             }
         )
     return directories

@@ -1,12 +1,12 @@
-"""Doubts: what could hide a referrer. Each keeps the files that may be referred to, within its
-reach. Meaning, reach and end of each are declared in :data:`spark_jobs.storage_words.DOUBTS`. If
-two spellings may mean one file, only an operator can tell: an alias makes them one, an alias of a
-prefix to itself says that they differ.
+"""Doubts: anything that may hide a referrer of files. A doubt keeps all files within its ``reach``;
+its meaning and what ends it are in ``storage_words.DOUBTS``. If two spellings may mean one file,
+only an operator can decide: an alias makes them one, an alias of a prefix to itself says that they
+differ.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import reduce
 from operator import or_
 
@@ -16,17 +16,12 @@ from ingest.flink_ids import is_given
 from ingest.messages import message, message_document
 from ingest.storage.layout import METADATA_NAME
 from spark_jobs.storage.layout_columns import placed
-from spark_jobs.storage.owners import (
-    CLOCKS_APART_S,
-    JOB,
-    is_of_time,
-    may_run,
-    root_around,
-)
+from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, is_of_time, may_run, root_around
 from spark_jobs.storage.plain import (
     US_PER_S,
     Key,
     Row,
+    Rows,
     as_json,
     by,
     is_less,
@@ -35,14 +30,7 @@ from spark_jobs.storage.plain import (
     largest,
     smallest,
 )
-from spark_jobs.storage.reach import (
-    EVERYTHING,
-    Reach,
-    Reaches,
-    below,
-    in_directory,
-    of_jobs,
-)
+from spark_jobs.storage.reach import EVERYTHING, Reach, Reaches, below, in_directory, of_jobs
 from spark_jobs.storage.statements import ACKNOWLEDGEABLE
 from spark_jobs.storage_words import (
     DEAD_JOB,
@@ -66,7 +54,7 @@ TWO_NAMES_ADVICE = (
     "it is a copy, exclude the directory that nobody writes to."
 )
 MOST_PLACES = 1000
-"""Of one doubt; one with more counts as reaching everything where only its row tells."""
+"""Places in the row of one doubt. If it has more, readers of the row take its reach as everything."""
 _MADE_BY_FLINK = re.compile(
     r"(?:/(?:chk-[0-9]*|shared|taskowned|dstl|op_[^/]+)(?:/.*)?)?/_metadata"
 )
@@ -74,32 +62,28 @@ _OF_CHECKPOINT = re.compile(r"/chk-[0-9]+/_metadata")
 _HIDES_CHECKPOINT = re.compile(r"/(?:chk-[0-9]+|[0-9a-f]{32}|_metadata)$")
 
 
-def of_listing(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches) -> list[Row]:
-    """Doubts of listings with their reach: an unlisted directory may contain a checkpoint, of the
-    job whose directory it is in, or of any.
+def listing_doubts(doubts: Rows, roots: Sequence[Row], reaches: Reaches) -> list[Row]:
+    """Doubts about listings: an unlisted directory may contain a checkpoint of the job in whose
+    directory it is, else of any job.
     """
     rows = list(doubts)
     places = _in_jobs([f"{row['subject']}/{METADATA_NAME}" for row in rows], _MADE_BY_FLINK)
     return [
         row
         | {
-            "statements": _stated_dead(directory),
+            "statements": _dead_job_statement(directory),
             "reach": _unlisted_reach(row, directory, job_id, roots, reaches),
         }
         for row, (directory, job_id) in zip(rows, places, strict=True)
     ]
 
 
-def _in_jobs(
-    paths: Sequence[str], of_flink: re.Pattern[str]
-) -> list[tuple[str | None, str | None]]:
-    """(job directory, job id), if Flink put these files there: in a directory that it does not
-    make, somebody may keep what is of any job.
-    """
+def _in_jobs(paths: Sequence[str], layout: re.Pattern[str]) -> list[tuple[str | None, str | None]]:
+    """(job directory, job id) of each path; (None, None) outside Flink's ``layout``."""
     where = placed(pa.array(paths, pa.string()))
     return [
         (directory, job_id)
-        if directory is not None and of_flink.fullmatch(path.removeprefix(directory))
+        if directory is not None and layout.fullmatch(path.removeprefix(directory))
         else (None, None)
         for path, directory, job_id in zip(
             paths, where.job_directory.to_pylist(), where.job_id.to_pylist(), strict=True
@@ -112,8 +96,10 @@ def _unlisted_reach(
 ) -> Reach:
     subject, other, audit_id = row["subject"], row.get("other") or "", row["audit_id"]
     if row["reason"] == TWO_NAMES:
-        around = [root_around(audit_id, f"{place}/", roots) for place in (subject, other)]
-        return _reach_of_both(around[0], around[1], subject, other) if other else EVERYTHING
+        if not other:
+            return EVERYTHING
+        root, other_root = (root_around(audit_id, f"{place}/", roots) for place in (subject, other))
+        return _reach_of_pair(root, other_root, subject, other)
     if row["reason"] == "bad_name":
         return EVERYTHING if subject.endswith(f"/{METADATA_NAME}") else below(subject)
     if (audit_id, directory) in reaches.dead:
@@ -124,17 +110,15 @@ def _unlisted_reach(
         return EVERYTHING
     leads_inside = root_around(audit_id, other, roots) is not None
     if leads_inside:
-        # Its content is listed and read under its own name.
+        # The target's files are listed and read under their own names.
         return below(subject, other)
     if directory is not None or _HIDES_CHECKPOINT.search(subject):
         return reaches.of_job(audit_id, job_id, subject)
     return below(subject)
 
 
-def listed_whole(doubts: Iterable[Row], roots: Sequence[Row]) -> list[bool]:
-    """By root, whether all below it was listed; what a link to below an audited root leads to was,
-    by its own name.
-    """
+def are_listed_whole(doubts: Rows, roots: Sequence[Row]) -> list[bool]:
+    """By root. A link's target counts as listed if it is below an audited root."""
     inside = Counter(
         key_of(row, ("audit_id", "root"))
         for row in doubts
@@ -145,28 +129,28 @@ def listed_whole(doubts: Iterable[Row], roots: Sequence[Row]) -> list[bool]:
     return [root["unlisted"] == inside[key_of(root, ("audit_id", "root"))] for root in roots]
 
 
-def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> list[Row]:
-    """Doubts about a ``_metadata`` with their reach, without ``settled`` (acknowledged) ones."""
+def metadata_doubts(doubts: Rows, reaches: Reaches, settled: Set[Key]) -> list[Row]:
+    """Doubts about _metadata. ``settled``: files without a doubt."""
     rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
     places = _in_jobs([row["subject"] for row in rows], _OF_CHECKPOINT)
     return [
         row
         | {
-            "statements": [*_stated_dead(directory), *_stated_foreign(row)],
+            "statements": [*_dead_job_statement(directory), *_foreign_file_statement(row)],
             "reach": reaches.of_metadata(row, directory, job_id),
         }
         for row, (directory, job_id) in zip(rows, places, strict=True)
     ]
 
 
-def _reach_of_both(root: str | None, other_root: str | None, *directories: str) -> Reach:
-    """Two roots with the same content count as one: no listing compares them."""
+def _reach_of_pair(root: str | None, other_root: str | None, *directories: str) -> Reach:
+    """Both roots if they differ: sharing directories, one may be the other."""
     if root == other_root or root is None or other_root is None:
         return below(*directories)
     return below(root, other_root)
 
 
-def void_attestations(statements: Iterable[Row]) -> Iterator[Row]:
+def void_attestations(statements: Rows) -> Iterator[Row]:
     detail = message("It no longer counts: from this audit on, no verdict is based on it.")
     for row in statements:
         directory = row["subject"]
@@ -175,26 +159,24 @@ def void_attestations(statements: Iterable[Row]) -> Iterator[Row]:
         yield _doubt(row, subject, VOID_ATTESTATION, detail, reach)
 
 
-def _stated_dead(directory: str | None) -> list[Row]:
+def _dead_job_statement(directory: str | None) -> list[Row]:
     return [] if directory is None else [{"kind": DEAD_JOB, "subject": directory}]
 
 
-def _stated_foreign(row: Row) -> list[Row]:
+def _foreign_file_statement(row: Row) -> list[Row]:
     if row["reason"] not in ACKNOWLEDGEABLE:
         return []
     modified, head = row["metadata_modified"], row["head_sha256"]
     if modified is None or head is None:
         return []
-    named = {"kind": FOREIGN_FILE, "subject": row["subject"], "bytes": row["metadata_bytes"]}
-    return [named | {"modified": modified, "head_sha256": head}]
+    file = {"kind": FOREIGN_FILE, "subject": row["subject"], "bytes": row["metadata_bytes"]}
+    return [file | {"modified": modified, "head_sha256": head}]
 
 
-def of_completed(
-    doubts: Sequence[Row], owners: Iterable[Row], metadata: Iterable[Row]
-) -> list[Row]:
-    """Doubts without those about a ``_metadata`` whose checkpoint provably never completed: it
-    never referred to anything. Numbers repeat where a job starts again under its id, so the file
-    has to be of the time of that checkpoint.
+def without_failed_checkpoints(doubts: Sequence[Row], owners: Rows, metadata: Rows) -> list[Row]:
+    """Leaves out doubts about a _metadata whose checkpoint provably never completed: it refers to
+    nothing. Numbers repeat if a job starts again under its id, so the file must be of that
+    checkpoint's time.
     """
     failed = by(
         (
@@ -207,7 +189,7 @@ def of_completed(
         "job_directory",
         "checkpoint_id",
     )
-    written = by(metadata, "audit_id", "path")
+    listed = by(metadata, "audit_id", "path")
     where = placed(pa.array([doubt["subject"] for doubt in doubts], pa.string()))
     places = zip(
         *(array.to_pylist() for array in (where.place, where.job_directory, where.checkpoint_id)),
@@ -217,17 +199,18 @@ def of_completed(
     def is_explained(doubt: Row, place: str, directory: str | None, number: int | None) -> bool:
         if doubt["reason"] not in OF_METADATA or place != "metadata":
             return False
-        listed = written.get((doubt["audit_id"], doubt["subject"]), ())
-        modified = largest(row["modified"] for row in listed)
+        rows = listed.get((doubt["audit_id"], doubt["subject"]), ())
+        modified = largest(row["modified"] for row in rows)
         ends = failed.get((doubt["audit_id"], directory, number), ())
         return any(is_of_time(modified, end, CLOCKS_APART_S) for end in ends)
 
-    return [doubt for doubt, of in zip(doubts, places, strict=True) if not is_explained(doubt, *of)]
+    pairs = zip(doubts, places, strict=True)
+    return [doubt for doubt, location in pairs if not is_explained(doubt, *location)]
 
 
-def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> Iterator[Row]:
-    """A doubt for each file system that references name and no root is on. It reaches the jobs
-    whose directories these references name.
+def unknown_authorities(outside: Rows, roots: Rows) -> Iterator[Row]:
+    """A doubt for each file system in references without an audited root. It reaches the jobs whose
+    directories are in these references.
     """
     known: dict[str, set[str]] = {}
     for root in roots:
@@ -242,66 +225,68 @@ def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> Iterato
             yield _doubt(row, row["authority"], "unknown_authority", detail, reach)
 
 
-def of_other_spellings(spellings: Iterable[Row]) -> Iterator[Row]:
-    """One doubt per audit, about the first spelling; it reaches the directories of all."""
-    for of in by(spellings, "audit_id").values():
-        first = min(of, key=lambda row: str(row["path"]))
+def spelling_doubts(spellings: Rows) -> Iterator[Row]:
+    """One per audit: names the first spelling, reaches the directories of all."""
+    for rows in by(spellings, "audit_id").values():
+        first = min(rows, key=lambda row: str(row["path"]))
+        files = sum(row["files"] for row in rows)
         detail = (
-            f"It may be {first['path']}, as may others of {sum(row['files'] for row in of)} files; "
+            f"It may be {first['path']}, as may others of {files} files; "
             "declare in the spellings what its directory means."
         )
-        reach = of_jobs((), *(row["job_directory"] for row in of if row["job_directory"]))
+        reach = of_jobs((), *(row["job_directory"] for row in rows if row["job_directory"]))
         yield _doubt(first, first["referred_as"], "other_spelling", detail, reach)
 
 
-def of_twins(pairs: Iterable[Row], copied: Set[Key]) -> Iterator[Row]:
-    """A doubt for each directory and another one that holds the same files. ``copied``: pairs of
-    which one is a copy that nobody writes to and no reference names; their files are told apart one
-    by one.
+def twin_doubts(pairs: Rows, copied: Set[Key]) -> Iterator[Row]:
+    """A doubt for each pair of directories with the same files. ``copied``: pairs of which one is a
+    copy that nobody writes to and no reference names; their files are judged one by one.
     """
     for pair in pairs:
-        of_pair = (pair["audit_id"], pair["job_directory"], pair["other_job_directory"])
+        key = (pair["audit_id"], pair["job_directory"], pair["other_job_directory"])
         detail = (
             f"{pair['files']} files below it are also listed below {pair['other_directory']}, "
             f"such as {pair['path']}. {TWO_NAMES_ADVICE}"
         )
         reach = (
             Reach(NAMED_FILES)
-            if of_pair in copied
-            else _reach_of_both(pair["root"], pair["other_root"], *of_pair[1:])
+            if key in copied
+            else _reach_of_pair(pair["root"], pair["other_root"], *key[1:])
         )
         yield _doubt(pair, pair["directory"], TWO_NAMES, detail, reach)
 
 
-def same_metadata(snapshots: Iterable[Row], copied: Set[Key]) -> Iterator[Row]:
-    """A doubt for each checkpoint whose ``_metadata`` has the same content as another one of that
-    job and number. Jobs of fixed ids have checkpoints of the same number in many places; what those
-    refer to differs.
+def same_content_doubts(snapshots: Rows, copied: Set[Key]) -> Iterator[Row]:
+    """A doubt for each checkpoint whose _metadata equals another one of that job and number. Jobs
+    with fixed ids have many of one number, but with other references.
     """
-    for alike in _same(snapshots):
-        first, last = (min(alike, key=_path), max(alike, key=_path))
-        directories = [row["job_directory"] for row in alike if row["job_directory"]]
-        for row in alike:
+    for group in _same_content(snapshots):
+        first, last = (min(group, key=_path), max(group, key=_path))
+        directories = [row["job_directory"] for row in group if row["job_directory"]]
+        for row in group:
             other = last if row is first else first
             pair = (row["audit_id"], row["job_directory"], other["job_directory"])
             reach = (
                 Reach(NAMED_FILES)
                 if pair in copied or (pair[0], pair[2], pair[1]) in copied
-                else _reach_of_both(row["root"], other["root"], *directories)
+                else _reach_of_pair(row["root"], other["root"], *directories)
             )
             detail = f"It has the same content as {other['metadata_path']}. {TWO_NAMES_ADVICE}"
             yield _doubt(row, row["metadata_path"], TWO_NAMES, detail, reach)
 
 
-def copied_snapshots(snapshots: Iterable[Row]) -> set[Key]:
-    """(audit_id, metadata_path) of those with the same content as another one."""
-    return {(row["audit_id"], row["metadata_path"]) for alike in _same(snapshots) for row in alike}
+def copied_snapshots(snapshots: Rows) -> set[Key]:
+    return {
+        (row["audit_id"], row["metadata_path"])
+        for group in _same_content(snapshots)
+        for row in group
+    }
 
 
-def _same(snapshots: Iterable[Row]) -> list[list[Row]]:
-    written = (row for row in snapshots if row["place"] == "metadata")
-    groups = by(written, "audit_id", "job_id", "checkpoint_id", "metadata_bytes", "digest")
-    return [alike for alike in groups.values() if len({_path(row) for row in alike}) > 1]
+def _same_content(snapshots: Rows) -> list[list[Row]]:
+    checkpoints = (row for row in snapshots if row["place"] == "metadata")
+    groups = by(checkpoints, "audit_id", "job_id", "checkpoint_id", "metadata_bytes", "digest")
+    return [group for group in groups.values() if len({_path(row) for row in group}) > 1]
 
 
 def _path(row: Row) -> str:
@@ -309,28 +294,27 @@ def _path(row: Row) -> str:
 
 
 def restored_from_gone(
-    restores: Iterable[Row],
-    snapshots: Iterable[Row],
+    restores: Rows,
+    snapshots: Rows,
     newest: Mapping[Key, Row],
     roots: Sequence[Row],
     reaches: Reaches,
 ) -> Iterator[Row]:
-    """Jobs that may run on files which only an unread snapshot named: it is gone, or lies
-    elsewhere. Such a job has to complete another checkpoint, which must have been read if the
-    snapshot was another job's, for it may refer to the same files. A database in checkpoint storage
-    reads on from there. ``newest``: :func:`newest_checkpoints`.
+    """A doubt for each job that may still use files of a snapshot that was not read: gone or
+    outside the roots. It ends with another completed checkpoint of the job; if the snapshot was of
+    another job, one that was read, since it may refer to the same files. A database in checkpoint
+    storage (``reads_restored``) keeps reading the files. ``newest``: ``newest_checkpoints``.
     """
     read = keys(snapshots, "audit_id", "directory")
     for job in may_run(restores):
         path = job["restored_path"]
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
         has_own = is_less(job["restored_at"], found_at) and not job["reads_restored"]
-        # Others may have its id: that it continued from its own is only known if it alone writes
-        # there.
+        # Other jobs may have its id, so the directory decides whether the snapshot is its own.
         is_own = job["from_job_directory"] == job["written_directory"] is not None
-        is_of_other = job["from_prefix"] is None and not is_own
+        is_of_other_job = job["from_prefix"] is None and not is_own
         has_moved_on = is_less(job["restored_at"], job["last_completed_at"]) and (
-            has_own or not is_of_other
+            has_own or not is_of_other_job
         )
         if has_moved_on or (job["audit_id"], path) in read:
             continue
@@ -341,21 +325,20 @@ def restored_from_gone(
             job_id=job["job_id"],
         )
         reason = "restored_from_elsewhere" if root is None else "restored_from_gone"
-        of_origin = [job["from_job_directory"]] if job["from_job_directory"] else []
-        reach = reaches.of_job(job["audit_id"], job["job_id"], path, *of_origin)
+        origins = [job["from_job_directory"]] if job["from_job_directory"] else []
+        reach = reaches.of_job(job["audit_id"], job["job_id"], path, *origins)
         yield _doubt(job | {"root": root or ""}, path, reason, detail, reach)
 
 
-def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> Iterator[Row]:
-    """Jobs that may run on a checkpoint in an unknown place: Flink does not always report the path.
-    One with a checkpoint of its own since stands on that. ``newest``: :func:`newest_checkpoints`.
+def restored_from_unknown(jobs: Rows, newest: Mapping[Key, Row]) -> Iterator[Row]:
+    """A doubt for each job that may use files of a snapshot whose path Flink did not report, until
+    a later checkpoint of its own. ``newest``: ``newest_checkpoints``.
     """
     for job in may_run(jobs):
         began_at = largest((job["started_at"], job["restored_at"]))
-        may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job[
-            "restore_unread"
-        ]
-        # One that is written if nobody knows may refer to anything.
+        has_unknown_path = job["restored_at"] is not None and job["restored_path"] is None
+        may_be = has_unknown_path or job["restore_unread"]
+        # A checkpoint in an unknown directory may refer to any file.
         has_completed = job["written_directory"] is not None and is_less(
             began_at, job["last_completed_at"]
         )
@@ -369,12 +352,10 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> Ite
             yield _doubt(job, job["job_id"], "restored_from_unknown", detail, EVERYTHING)
 
 
-def writes_elsewhere(
-    jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence[Row], reaches: Reaches
-) -> list[Row]:
-    """Jobs that stem from the audited roots and whose checkpoints, which may refer to files here,
-    lie outside of them. ``listed`` are the job directories found: one of its id that its cluster
-    may write is of the job before it moved.
+def writes_elsewhere(jobs: Rows, listed: Rows, roots: Sequence[Row], reaches: Reaches) -> list[Row]:
+    """A doubt for each job that stems from the audited roots but writes elsewhere: its checkpoints
+    may refer to files here. It was restored from the roots, or its cluster may have written a
+    listed directory of its id before it moved.
     """
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
     directories = by(listed, "audit_id", "job_id")
@@ -387,11 +368,11 @@ def writes_elsewhere(
 
     doubts = {}
     for job in written:
-        of_its_id = directories.get((job["audit_id"], job["job_id"]), ())
-        stems_from_here = _is_inside(job, "restored_path", roots)
-        if key_of(job, JOB) in inside or not (
-            stems_from_here or any(may_write(entry, job["cluster"]) for entry in of_its_id)
-        ):
+        same_id = directories.get((job["audit_id"], job["job_id"]), ())
+        stems_from_here = _is_inside(job, "restored_path", roots) or any(
+            may_write(directory, job["cluster"]) for directory in same_id
+        )
+        if key_of(job, JOB) in inside or not stems_from_here:
             continue
         detail = message(
             "Job {job_id:name} of {cluster:name} writes there; add it to the roots.",
@@ -399,8 +380,8 @@ def writes_elsewhere(
             cluster=job["cluster"],
         )
         reach = reaches.of_job(job["audit_id"], job["job_id"])
-        place = job["written_directory"]
-        doubts[*key_of(job, JOB), place] = _doubt(job, place, "writes_elsewhere", detail, reach)
+        target = job["written_directory"]
+        doubts[*key_of(job, JOB), target] = _doubt(job, target, "writes_elsewhere", detail, reach)
     return list(doubts.values())
 
 
@@ -409,40 +390,39 @@ def _is_inside(job: Row, place: str, roots: Sequence[Row]) -> bool:
 
 
 def no_checkpoint_found(
-    jobs: Iterable[Row],
-    restores: Iterable[Row],
-    writers: Iterable[Row],
+    jobs: Rows,
+    restores: Rows,
+    writers: Rows,
     newest: Mapping[Key, Row],
     roots: Sequence[Row],
     reaches: Reaches,
 ) -> Iterator[Row]:
-    """Jobs that run and whose newest checkpoint was not found, nor a later one: the listing may
-    have passed between two of them, or may be short. Only jobs that write below the audited roots
-    or were restored from there. A checkpoint that completed after the listing began is not looked
-    for, but any other of its job is.
+    """A doubt for each running job of the audited roots of which neither the newest checkpoint nor
+    a later one was found: the listing may lack files. If the newest completed after the listing
+    began, any checkpoint will do. A job is of the roots if it writes below them; if its directory
+    is unknown, also if it may write there or was restored from there.
     """
-    from_here = (job for job in restores if _is_inside(job, "restored_path", roots))
-    guessed = keys(writers, *JOB) | keys(from_here, *JOB)
+    restored_here = (job for job in restores if _is_inside(job, "restored_path", roots))
+    perhaps_here = keys(writers, *JOB) | keys(restored_here, *JOB)
     as_of = {
-        audit_id: smallest(root["as_of"] for root in of)
-        for (audit_id,), of in by(roots, "audit_id").items()
+        audit_id: smallest(root["as_of"] for root in audit_roots)
+        for (audit_id,), audit_roots in by(roots, "audit_id").items()
     }
     running = [job for job in may_run(jobs) if job["last_completed_at"] is not None]
 
-    def is_here(job: Row) -> bool:
+    def writes_here(job: Row) -> bool:
         if job["written_directory"] is None:
-            return key_of(job, JOB) in guessed
+            return key_of(job, JOB) in perhaps_here
         return _is_inside(job, "written_directory", roots)
 
-    here = keys((job for job in running if is_here(job)), *JOB)
+    jobs_here = keys((job for job in running if writes_here(job)), *JOB)
     for job in running:
-        if key_of(job, JOB) not in here:
+        if key_of(job, JOB) not in jobs_here:
             continue
         last = newest.get(key_of(job, JOB))
         is_listed = job["last_completed_at"] < as_of[job["audit_id"]]
         is_older = last is not None and is_listed and is_less(last["id"], job["last_completed_id"])
-        # A higher number is of an earlier run under the same id where it was written before this
-        # one began.
+        # A checkpoint written before this run began is of an earlier run under the same id.
         if last is None or is_older or is_less(last["modified"], job["started_at"]):
             detail = message(
                 "Job of {cluster:name}; audit again, and check whether its checkpoints are "
@@ -453,9 +433,10 @@ def no_checkpoint_found(
             yield _doubt(job, job["job_id"], "no_checkpoint_found", detail, reach)
 
 
-def newest_checkpoints(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
-    """``JOB`` → id and ``modified`` of the newest checkpoint, by time, read in the directories it
-    writes. Of a job that reported no directory those may be of another job of its id.
+def newest_checkpoints(writers: Sequence[Row], snapshots: Rows) -> dict[Key, Row]:
+    """``JOB`` → ``id`` and ``modified`` of the newest read checkpoint in the directories that it
+    writes. If it reported none, another job with its id may be there; directories that others
+    reported are left out.
     """
     reported = keys(
         (writer for writer in writers if writer["written_directory"]), "audit_id", "job_directory"
@@ -463,15 +444,15 @@ def newest_checkpoints(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     newest: dict[Key, Row] = {}
     for writer in writers:
-        of_other = (writer["audit_id"], writer["job_directory"]) in reported
+        is_of_other_job = (writer["audit_id"], writer["job_directory"]) in reported
         is_guessed = is_given(writer["job_id"]) and not writer["writes"]
-        if writer["written_directory"] is None and (of_other or is_guessed):
+        if writer["written_directory"] is None and (is_of_other_job or is_guessed):
             continue
         for row in read.get((writer["audit_id"], writer["job_directory"]), ()):
             number = -1 if row["checkpoint_id"] is None else row["checkpoint_id"]
-            read_now = {"id": number, "modified": row["modified"]}
-            known = newest.get(key_of(writer, JOB), read_now)
-            newest[key_of(writer, JOB)] = max(known, read_now, key=_time)
+            checkpoint = {"id": number, "modified": row["modified"]}
+            newest_so_far = newest.get(key_of(writer, JOB), checkpoint)
+            newest[key_of(writer, JOB)] = max(newest_so_far, checkpoint, key=_time)
     return newest
 
 
@@ -480,24 +461,26 @@ def _time(checkpoint: Row) -> tuple[bool, int, int]:
     return modified is not None, modified or 0, checkpoint["id"]
 
 
-def distinct(doubts: Iterable[Row]) -> list[Row]:
+def merge(doubts: Rows) -> list[Row]:
     names = ("audit_id", "subject", "reason")
     return [
         dict(zip(names, key, strict=True))
-        | {name: largest(doubt[name] for doubt in of) for name in ("root", "detail")}
+        | {name: largest(doubt[name] for doubt in group) for name in ("root", "detail")}
         | {
-            "reach": reduce(or_, (doubt["reach"] for doubt in of)),
-            "statements": [stated for doubt in of for stated in doubt.get("statements", ())],
+            "reach": reduce(or_, (doubt["reach"] for doubt in group)),
+            "statements": [
+                statement for doubt in group for statement in doubt.get("statements", ())
+            ],
         }
-        for key, of in by(doubts, *names).items()
+        for key, group in by(doubts, *names).items()
     ]
 
 
 def doubt_rows(
-    doubts: Iterable[Row], blocked: Sequence[set[int]], withheld: Sequence[tuple[int, int]]
+    doubts: Rows, blocked: Sequence[set[int]], withheld: Sequence[tuple[int, int]]
 ) -> list[Row]:
-    """``storage_doubt``. ``blocked``: the directories that each reaches; ``withheld``: files and
-    bytes of each directory that doubts alone keep from being judged.
+    """Rows of ``storage_doubt``. ``blocked``: numbers of the directories that each doubt reaches;
+    ``withheld``: files and bytes by directory kept only by doubts.
     """
     return [
         doubt
@@ -514,10 +497,11 @@ def doubt_rows(
 
 
 def _doubt(row: Row, subject: str, reason: str, detail: str, reach: Reach) -> Row:
-    stated: list[Row] = []
+    statements: list[Row] = []
     if row.get("cluster") and row.get("job_id"):
-        of_job = {"cluster": row["cluster"], "job_id": row["job_id"]}
-        stated = [{"kind": DEAD_JOB, "subject": row.get("written_directory") or ""} | of_job]
+        subject_of_job = row.get("written_directory") or ""
+        job = {"cluster": row["cluster"], "job_id": row["job_id"]}
+        statements = [{"kind": DEAD_JOB, "subject": subject_of_job} | job]
     return {
         "audit_id": row["audit_id"],
         "subject": subject,
@@ -525,5 +509,5 @@ def _doubt(row: Row, subject: str, reason: str, detail: str, reach: Reach) -> Ro
         "root": row.get("root") or "",
         "detail": message_document(detail),
         "reach": reach,
-        "statements": stated,
+        "statements": statements,
     }

@@ -1,4 +1,4 @@
-"""Checkpoints that provably never completed, by job directory: which files are of one of them."""
+"""Finds files of checkpoints that provably never completed."""
 
 from collections.abc import Iterator
 
@@ -17,11 +17,14 @@ FAILED = in_microseconds(JOB_SCHEMA.field("checkpoints_ended").type)
 
 
 class FailedCheckpoints:
-    """``failed``: a list for each directory, by number; ``lost``: reasons told apart."""
+    """``failed``: ``FAILED`` of each directory, by its number. ``lost``: reasons that are told
+    apart. Arguments: ``at`` is the directory number of each file, ``number`` the checkpoint id in
+    its path, ``rows`` the files to look at.
+    """
 
     def __init__(self, failed: pa.Array, lost: tuple[str, ...]) -> None:
         ends = pc.list_flatten(failed)
-        lengths = pc.fill_null(pc.list_value_length(failed), 0).to_numpy(zero_copy_only=False)
+        lengths = np.asarray(pc.fill_null(pc.list_value_length(failed), 0))
         self._begin = np.concatenate([[0], np.cumsum(lengths)])
         self._number, self._since, ended = (
             numbers(pc.struct_field(ends, name))
@@ -35,59 +38,54 @@ class FailedCheckpoints:
     def of_number_and_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers, before_s: int
     ) -> Flags:
-        """Whether a failed checkpoint of that number was under way when a file was written; for
-        files by their directory (``at``), only for ``rows``.
-        """
+        """Is a failed one of its number under way then, or at most ``before_s`` before?"""
         is_failed = np.zeros(len(at), np.bool_)
-        for mine, of in self._by_directory(at, rows):
-            for row in mine:
-                timed = (
-                    known(self._since[of])
-                    & (modified[row] >= self._since[of] - before_s * US_PER_S)
-                    & (modified[row] <= self._until[of])
+        for files, checkpoints in self._by_directory(at, rows):
+            since, until = self._since[checkpoints], self._until[checkpoints]
+            for file in files:
+                was_under_way = (
+                    known(since)
+                    & (modified[file] >= since - before_s * US_PER_S)
+                    & (modified[file] <= until)
                 )
-                is_failed[row] = known(number[row]) and bool(
-                    np.any(timed & (self._number[of] == number[row]))
+                is_failed[file] = known(number[file]) and bool(
+                    np.any(was_under_way & (self._number[checkpoints] == number[file]))
                 )
         return is_failed
 
     def of_number_or_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers
     ) -> tuple[Flags, Flags]:
-        """Whether a file is of a failed checkpoint (by its number if it has one, else by its time),
-        and whether of a ``lost`` one.
-        """
-        any_of, lost_of = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
-        for mine, of in self._by_directory(at, rows):
-            numbered = known(number[mine])
-            for flags, chosen in (
-                (any_of, np.ones(len(self._lost[of]), np.bool_)),
-                (lost_of, self._lost[of]),
-            ):
-                flags[mine[numbered]] = np.isin(number[mine[numbered]], self._number[of][chosen])
-                timed = chosen & known(self._since[of])
-                flags[mine[~numbered]] = _within(
-                    modified[mine[~numbered]], self._since[of][timed], self._until[of][timed]
+        """By number, if any, else time: is it of a failed one, and of a ``lost`` one?"""
+        is_failed, is_lost = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
+        for files, checkpoints in self._by_directory(at, rows):
+            lost = self._lost[checkpoints]
+            numbered, unnumbered = files[known(number[files])], files[~known(number[files])]
+            for flags, chosen in ((is_failed, np.ones(len(lost), np.bool_)), (is_lost, lost)):
+                flags[numbered] = np.isin(number[numbered], self._number[checkpoints][chosen])
+                timed = chosen & known(self._since[checkpoints])
+                flags[unnumbered] = _within(
+                    modified[unnumbered],
+                    self._since[checkpoints][timed],
+                    self._until[checkpoints][timed],
                 )
-        return any_of, lost_of
+        return is_failed, is_lost
 
     def _by_directory(self, at: Numbers, rows: Numbers) -> Iterator[tuple[Numbers, slice]]:
-        """Rows by directory, with the range of its checkpoints."""
+        """Files of each directory, with the range of its failed checkpoints."""
         rows = rows[self._begin[at[rows]] < self._begin[at[rows] + 1]]
         order = rows[np.argsort(at[rows], kind="stable")]
         directories, first = np.unique(at[order], return_index=True)
-        for directory, mine in (
-            zip(directories, np.split(order, first[1:]), strict=True) if len(directories) else ()
-        ):
-            yield mine, slice(self._begin[directory], self._begin[directory + 1])
+        if len(directories):
+            for directory, files in zip(directories, np.split(order, first[1:]), strict=True):
+                yield files, slice(self._begin[directory], self._begin[directory + 1])
 
 
 def _within(instants: Numbers, since: Numbers, until: Numbers) -> Flags:
-    """Whether each is in any of these spans, ends included."""
     order = np.argsort(since, kind="stable")
-    reached = np.maximum.accumulate(until[order]) if len(order) else until
-    place = np.searchsorted(since[order], instants, side="right") - 1
+    latest_end = np.maximum.accumulate(until[order]) if len(order) else until
+    last_begun = np.searchsorted(since[order], instants, side="right") - 1
     is_within = np.zeros(len(instants), np.bool_)
-    begun = place >= 0
-    is_within[begun] = reached[place[begun]] >= instants[begun]
+    has_begun = last_begun >= 0
+    is_within[has_begun] = latest_end[last_begun[has_begun]] >= instants[has_begun]
     return is_within

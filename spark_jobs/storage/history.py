@@ -1,6 +1,6 @@
-"""Referrers that are gone: from the previous audit, and for the next one."""
+"""Checkpoints of earlier audits that were not read: which are gone, which vanished."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -14,15 +14,14 @@ from spark_jobs.storage.owners import (
     is_surely_listed,
     is_whole_but_links,
 )
-from spark_jobs.storage.plain import Key, Row, by, key_of, keys, table_of
+from spark_jobs.storage.plain import Key, Row, Rows, by, key_of, keys, table_of
 
 _PATHS = schema(audit_id="text", path="text")
 
 
 class Unread(NamedTuple):
-    """(audit_id, metadata_path) of earlier references that were not read this time. ``gone``: they
-    no longer exist. ``vanished``: those of them that were not seen to be discarded, so their files
-    are kept.
+    """(audit_id, metadata_path) of earlier referrers that are ``gone``. ``vanished``: those of them
+    not seen to be discarded, so their files are kept.
     """
 
     gone: set[Key]
@@ -30,21 +29,20 @@ class Unread(NamedTuple):
 
 
 def unread(
-    checkpoints: Iterable[Row],
-    metadata: Iterable[Row],
+    checkpoints: Rows,
+    metadata: Rows,
     read: Set[Key],
-    known: Iterable[Row],
-    jobs: Iterable[Row],
-    sole: Iterable[Row],
+    known: Rows,
+    jobs: Rows,
+    sole_owners: Rows,
     roots: Sequence[Row],
 ) -> Unread:
-    """One may still be there if it was listed, or if its root was not listed whole (but for links
-    that it does not lie behind), or not at all. Where one was ``read`` that does not name the same
-    files, it took the place of one that is gone.
-
-    What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts
-    again under its id, so what an audit read has to be of the time of what was discarded. ``known``
-    says when those that are gone were written; without it nothing proves that one was discarded.
+    """``checkpoints``: earlier referrers that were not read again; one that was ``read`` at the
+    same path replaced the earlier one. An unlisted checkpoint is gone if its path was surely listed
+    (``is_surely_listed``). A cluster reports discarded checkpoints by number, so they were in
+    directories that the job writes (``sole_owners``). Numbers repeat under the same id, so the time
+    must fit too. ``known``: earlier _metadata with modification times; without one, nothing proves
+    that a checkpoint was discarded.
     """
     whole = by((root for root in roots if is_whole_but_links(root)), "audit_id")
     listed = keys(metadata, "audit_id", "path")
@@ -61,7 +59,7 @@ def unread(
     places = zip(
         gone, where.job_directory.to_pylist(), where.checkpoint_id.to_pylist(), strict=True
     )
-    homes = by(sole, *JOB)
+    homes = by(sole_owners, *JOB)
     discarded = by(
         (
             end | {name: home[name] for name in ("audit_id", "job_directory")}
@@ -76,25 +74,29 @@ def unread(
     )
     written = by(known, "audit_id", "path")
 
-    def was_discarded(checkpoint_key: Key, directory: str | None, number: int | None) -> bool:
-        listed = written.get(checkpoint_key, ())
-        ends = discarded.get((checkpoint_key[0], directory, number), ())
-        return bool(ends and listed) and all(
-            any(is_of_time(row["modified"], end, CLOCKS_APART_S) for end in ends) for row in listed
+    def was_discarded(checkpoint: Key, directory: str | None, number: int | None) -> bool:
+        rows = written.get(checkpoint, ())
+        ends = discarded.get((checkpoint[0], directory, number), ())
+        return bool(ends and rows) and all(
+            any(is_of_time(row["modified"], end, CLOCKS_APART_S) for end in ends) for row in rows
         )
 
     return Unread(
         set(gone),
-        {pair for pair, directory, number in places if not was_discarded(pair, directory, number)},
+        {
+            checkpoint
+            for checkpoint, directory, number in places
+            if not was_discarded(checkpoint, directory, number)
+        },
     )
 
 
-def elsewhere(checkpoints: Iterable[Row], unread: Unread, vanished: Iterable[Row]) -> list[Row]:
-    """Checkpoints that may still lie somewhere, with ``path`` and ``Placed`` columns: those not
-    read this time, and those gone without having been seen discarded, now or before (``vanished``).
+def perhaps_elsewhere(checkpoints: Rows, unread: Unread, vanished: Rows) -> list[Row]:
+    """Checkpoints that may still exist somewhere, with ``path`` and ``Placed`` columns: those not
+    gone, and those that vanished now or before.
     """
     names = "audit_id", "metadata_path"
-    doubted = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)
-    rows = [dict(zip(("audit_id", "path"), pair, strict=True)) for pair in sorted(doubted)]
+    existing = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)
+    rows = [dict(zip(("audit_id", "path"), key, strict=True)) for key in sorted(existing)]
     placed_rows: list[Row] = with_places(table_of(rows, _PATHS)).to_pylist()
     return placed_rows

@@ -1,4 +1,4 @@
-"""Places of files in Flink's layout (:mod:`ingest.storage.layout`), for whole columns of paths."""
+"""Places in Flink's layout (``ingest.storage.layout``), for columns of paths."""
 
 import re
 from typing import NamedTuple
@@ -22,22 +22,23 @@ from ingest.storage.layout import (
 MERGED = ("merged_taskowned", "merged_shared")
 METADATA_SUFFIX = f"/{METADATA_NAME}"
 
-_BEHIND = {
+_SUFFIX_LENGTH = {
     place.name: len(place.literal) + UUID_CHARS
     for place in PLACES
     if place.name in ("shared", "taskowned", "changelog")
 }
-"""Length of what follows the job's directory in ``<job id><literal><UUID>``: counting is faster
-than looking for slashes.
+"""Length of ``<literal><UUID>`` behind the job's directory: counting is faster than looking for
+slashes.
 """
-_COMPONENTS_BEHIND = {"exclusive": 2, "metadata": 2, **dict.fromkeys(MERGED, 3)}
-_MOST_DIGITS = 18  # longer numbers may be too large
+_SUFFIX_COMPONENTS = {"exclusive": 2, "metadata": 2, **dict.fromkeys(MERGED, 3)}
+_MOST_DIGITS = 18
+"""Longer numbers may exceed 64 bits."""
 
 
 class Placed(NamedTuple):
-    """``job_directory`` is ``<any directory>/<job id>``, null with ``job_id`` if there is none.
-    This is the identity of a job in storage: every job of an application cluster with high
-    availability has the id 000…0.
+    """``place``: in Flink's layout. ``job_directory``: ``<any directory>/<job id>``; it identifies
+    a job in storage, since all jobs of application clusters with high availability have the id
+    000…0. Null, as ``job_id``, without one.
     """
 
     place: pa.Array
@@ -47,41 +48,41 @@ class Placed(NamedTuple):
 
 
 def placed(paths: pa.Array) -> Placed:
-    """Each pattern is tried only on paths with its literal for which earlier ones failed."""
+    """Where each path lies in Flink's layout. Patterns are tried in order, on paths that contain
+    their literal.
+    """
     place = np.full(len(paths), len(PLACES), np.int8)
     directory = np.full(len(paths), -1, np.int64)
     directories: list[pa.Array] = []
     checkpoint_id = np.full(len(paths), -1, np.int64)
-    left = pc.is_valid(paths).to_numpy(zero_copy_only=False).nonzero()[0]
+    unmatched = np.asarray(pc.is_valid(paths)).nonzero()[0]
     for number, layout_place in enumerate((*PLACES, None)):
-        rest = paths.take(pa.array(left))
+        candidates = paths.take(pa.array(unmatched))
         if layout_place is None:
-            flags = _flags(pc.match_substring_regex(rest, _re2(JOB_DIRECTORY)))
-            name, at = UNKNOWN, left[flags]
+            flags = _flags(pc.match_substring_regex(candidates, _re2(JOB_DIRECTORY)))
+            name, at = UNKNOWN, unmatched[flags]
         else:
-            at_end = layout_place.literal == METADATA_SUFFIX
-            holds = pc.ends_with if at_end else pc.match_substring
-            flags = _flags(holds(rest, layout_place.literal))
+            is_suffix = layout_place.literal == METADATA_SUFFIX
+            contains = pc.ends_with if is_suffix else pc.match_substring
+            flags = _flags(contains(candidates, layout_place.literal))
             if flags.any():
-                flags[flags] = _flags(
-                    pc.match_substring_regex(
-                        rest.filter(pa.array(flags)), _re2(layout_place.pattern)
-                    )
-                )
-            name, at = layout_place.name, left[flags]
+                with_literal = candidates.filter(pa.array(flags))
+                pattern = _re2(layout_place.pattern)
+                flags[flags] = _flags(pc.match_substring_regex(with_literal, pattern))
+            name, at = layout_place.name, unmatched[flags]
             place[at] = number
-        left = left[~flags]
+        unmatched = unmatched[~flags]
         if not len(at):
             continue
-        here = paths.take(pa.array(at))
+        matched = paths.take(pa.array(at))
         if layout_place is not None and layout_place.numbered:
-            checkpoint_id[at] = _checkpoint_ids(here)
-        in_job = _job_directories(here, name)
-        if in_job is not None:
+            checkpoint_id[at] = _checkpoint_ids(matched)
+        job_directories = _job_directories(matched, name)
+        if job_directories is not None:
             directory[at] = np.arange(len(at)) + sum(map(len, directories))
-            directories.append(in_job)
-    known = pa.concat_arrays([pa.array([], pa.string()), *directories])
-    job_directory = known.take(pa.array(directory, mask=directory < 0))
+            directories.append(job_directories)
+    all_directories = pa.concat_arrays([pa.array([], pa.string()), *directories])
+    job_directory = all_directories.take(pa.array(directory, mask=directory < 0))
     names = pa.array([*(place.name for place in PLACES), UNKNOWN])
     job_id = _slice(job_directory, -JOB_CHARS, None)
     return Placed(
@@ -93,7 +94,7 @@ def placed(paths: pa.Array) -> Placed:
 
 
 def with_places(files: pa.Table, path: str = "path") -> pa.Table:
-    """Adds the columns of :class:`Placed`, in place of what was named so."""
+    """Adds or replaces the columns of ``Placed``."""
     paths = files.column(path).combine_chunks() if files.num_rows else pa.array([], pa.string())
     places = placed(paths if isinstance(paths, pa.Array) else pa.concat_arrays(paths.chunks))
     kept = files.drop_columns([name for name in Placed._fields if name in files.column_names])
@@ -113,7 +114,6 @@ def directories_of(paths: pa.Array) -> pa.Array:
 
 
 def are_below(paths: pa.Array, directory: str) -> pa.Array:
-    """Strictly below; both canonical."""
     return pc.starts_with(paths, f"{directory.rstrip('/')}/")
 
 
@@ -121,29 +121,29 @@ def _re2(pattern: str) -> str:
     return pattern.replace(END, r"\z")
 
 
-# Arrow takes named groups only.
+# Arrow only extracts named groups.
 _JOB_DIRECTORY = (
     _re2(JOB_DIRECTORY).replace("(", "(?P<directory>", 1).replace("/([", "/(?P<job>[", 1)
 )
 
 
 def _flags(array: pa.Array) -> np.ndarray:
-    return np.array(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return np.array(np.asarray(array), dtype=np.bool_)
 
 
 def _slice(paths: pa.Array, begin: int, end: int | None) -> pa.Array:
-    """By bytes, which is several times as fast; only where what is cut off is ASCII."""
+    """Slices bytes, several times faster; the part cut off must be ASCII."""
     return pc.binary_slice(paths.cast(pa.binary()), begin, end).cast(pa.string())
 
 
 def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
-    if place in _BEHIND:
-        return _slice(paths, 0, -_BEHIND[place])
+    if place in _SUFFIX_LENGTH:
+        return _slice(paths, 0, -_SUFFIX_LENGTH[place])
     if place in (UNKNOWN, DATABASE):
         return pc.struct_field(pc.extract_regex(paths, _JOB_DIRECTORY), [0])
-    if place not in _COMPONENTS_BEHIND:
+    if place not in _SUFFIX_COMPONENTS:
         return None
-    above = pc.replace_substring_regex(paths, rf"(?:/[^/]*){{{_COMPONENTS_BEHIND[place]}}}\z", "")
+    above = pc.replace_substring_regex(paths, rf"(?:/[^/]*){{{_SUFFIX_COMPONENTS[place]}}}\z", "")
     if place != "metadata":
         return above
     return pc.if_else(
@@ -152,15 +152,12 @@ def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
 
 
 def _checkpoint_ids(paths: pa.Array) -> np.ndarray:
-    """The number of ``chk-N``; -1 if there is none, or it is too large for a checkpoint."""
+    """The number of ``chk-N``; -1 without one of at most 64 bits."""
     texts = pc.struct_field(pc.extract_regex(paths, r"/chk-(?P<number>[0-9]+)/[^/]*\z"), [0])
     short = pc.if_else(pc.less_equal(pc.utf8_length(texts), _MOST_DIGITS), texts, None)
-    ids = np.array(pc.fill_null(short.cast(pa.int64()), -1).to_numpy(zero_copy_only=False))
+    ids = np.array(np.asarray(pc.fill_null(short.cast(pa.int64()), -1)))
     for at in np.flatnonzero(ids < 0):
-        number = (
-            int(text)
-            if (text := texts[int(at)].as_py()) and re.fullmatch("[0-9]{1,40}", text)
-            else 2**63
-        )
-        ids[at] = number if number < 2**63 else -1
+        text = texts[int(at)].as_py()
+        if text and re.fullmatch("[0-9]{1,40}", text) and int(text) < 2**63:
+            ids[at] = int(text)
     return ids

@@ -1,10 +1,7 @@
-"""Operator state of retained checkpoints: bytes of each operator, besides keyed state, and the
-elements of its named lists. For each element a checkpoint keeps an offset of eight bytes in its
-``_metadata``, which the JobManager has on its heap; of a UNION list each subtask gets the elements
-of all at a restore.
+"""Operator state of retained checkpoints: bytes of each operator and elements of its named lists.
+The _metadata has eight bytes for each element, which the JobManager holds on its heap; at a restore
+each subtask gets all elements of a UNION list.
 """
-
-from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -12,26 +9,19 @@ import pyarrow.compute as pc
 
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import Numbers, column
-from spark_jobs.storage.plain import Row, as_json, by, first_by
+from spark_jobs.storage.plain import Row, Rows, as_json, by, first_by
 
 LEAST_ELEMENTS, LEAST_BYTES = 256, 16 << 10
-"""Operators with less of both have no row: every source has a few elements."""
+"""Operators with fewer elements and fewer bytes have no row: every source has a few elements."""
 MOST_OPERATORS = 20
-"""Of one checkpoint."""
+"""Rows of one checkpoint."""
 MOST_STATES = 10
-"""Of one operator."""
+"""Named lists of one operator."""
 NAME_LENGTH = 200
-_KINDS = ("managed-op", "raw-op")
-_OTHERS = ("coordinator", "channel-input", "channel-output")
+_OPERATOR_KINDS = ("managed-op", "raw-op")
+_OTHER_KINDS = ("coordinator", "channel-input", "channel-output")
 _OPERATOR = ["audit_id", "metadata_path", "operator_id"]
-_COUNTS = (
-    "operator_bytes",
-    "keyed_bytes",
-    "files",
-    "subtasks",
-    "elements",
-    "union_elements",
-)
+_COUNTS = ("operator_bytes", "keyed_bytes", "files", "subtasks", "elements", "union_elements")
 OPERATORS = pa.schema(
     [
         *((name, pa.string()) for name in (*_OPERATOR, "operator_name")),
@@ -42,8 +32,8 @@ OPERATORS = pa.schema(
 
 
 def notable_operators(rows: pa.Table) -> pa.Table:
-    """Of all ``_metadata`` read, to their end or not; ``rows`` are handles."""
-    other = pc.is_in(rows.column("kind"), value_set=pa.array(_OTHERS))
+    """``OPERATORS`` of all _metadata, also partly read. ``rows``: handles."""
+    other = pc.is_in(rows.column("kind"), value_set=pa.array(_OTHER_KINDS))
     rows = rows.filter(
         pc.and_(
             pc.greater(rows.column("ordinal"), 0),
@@ -52,14 +42,14 @@ def notable_operators(rows: pa.Table) -> pa.Table:
     )
     named, code = arrays.grouped(rows, _OPERATOR)
     size = named.num_rows
-    of_operator = arrays.flags(pc.is_in(column(rows, "kind"), value_set=pa.array(_KINDS)))
+    of_operator = arrays.flags(pc.is_in(column(rows, "kind"), value_set=pa.array(_OPERATOR_KINDS)))
     bytes_of = arrays.numbers_of(rows, "state_bytes", 0)
     operator_bytes = arrays.sums(code[of_operator], bytes_of[of_operator], size)
     elements, states = _list_sums(rows, code, of_operator, size)
     notable = (operator_bytes > 0) & (
         (elements["elements"] >= LEAST_ELEMENTS) | (operator_bytes >= LEAST_BYTES)
     )
-    own = (
+    operator_rows = (
         rows.filter(pa.array(of_operator))
         .select(["path", "subtask"])
         .append_column("code", pa.array(code[of_operator]))
@@ -76,36 +66,32 @@ def notable_operators(rows: pa.Table) -> pa.Table:
         "operator_name": column(names, "operator_name_max"),
         "operator_bytes": operator_bytes,
         "keyed_bytes": arrays.sums(code[~of_operator], bytes_of[~of_operator], size),
-        **{
-            name: _distinct(own, of, size)
-            for name, of in (("files", "path"), ("subtasks", "subtask"))
-        },
+        "files": _count_distinct(operator_rows, "path", size),
+        "subtasks": _count_distinct(operator_rows, "subtask", size),
         **elements,
     }
     notable_rows = arrays.table(figures, OPERATORS).filter(pa.array(notable))
-    written = [states.get(int(number), "[]") for number in np.flatnonzero(notable)]
+    documents = [states.get(int(number), "[]") for number in np.flatnonzero(notable)]
     return notable_rows.set_column(
-        OPERATORS.get_field_index("states"), "states", pa.array(written, pa.string())
+        OPERATORS.get_field_index("states"), "states", pa.array(documents, pa.string())
     )
 
 
-def _distinct(own: pa.Table, name: str, size: int) -> Numbers:
-    counted = own.group_by("code").aggregate([(name, "count_distinct")])
+def _count_distinct(rows: pa.Table, name: str, size: int) -> Numbers:
+    counts = rows.group_by("code").aggregate([(name, "count_distinct")])
     return arrays.sums(
-        arrays.numbers_of(counted, "code"),
-        arrays.numbers_of(counted, f"{name}_count_distinct"),
-        size,
+        arrays.numbers_of(counts, "code"), arrays.numbers_of(counts, f"{name}_count_distinct"), size
     )
 
 
 def _list_sums(
     rows: pa.Table, code: Numbers, of_operator: np.ndarray, size: int
 ) -> tuple[dict[str, Numbers], dict[int, str]]:
-    """Elements by mode, and ``states`` of a code: JSON of [{name, mode, elements, most}], ``most``
-    of one subtask.
+    """Sums of elements, and the column ``states`` by code: JSON of [{name, mode, elements, most}];
+    ``most``: of one subtask.
     """
     lists = column(rows, "states").filter(pa.array(of_operator))
-    at = code[of_operator][pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)]
+    at = code[of_operator][np.asarray(pc.list_parent_indices(lists))]
     names, modes, offsets = (
         pc.struct_field(pc.list_flatten(lists), name) for name in ("name", "mode", "offsets")
     )
@@ -121,16 +107,14 @@ def _list_sums(
         [("offsets", "sum"), ("offsets", "max")]
     )
     mode = column(named, "mode")
-    of = arrays.numbers_of(named, "code")
+    list_code = arrays.numbers_of(named, "code")
     elements = arrays.numbers_of(named, "offsets_sum")
-    which = {
-        "elements": np.ones(len(of), np.bool_),
-        "union_elements": arrays.flags(pc.equal(mode, "UNION")),
+    is_union = arrays.flags(pc.equal(mode, "UNION"))
+    sums = {
+        "elements": arrays.sums(list_code, elements, size),
+        "union_elements": arrays.sums(list_code[is_union], elements[is_union], size),
     }
-    by_mode = {
-        name: arrays.sums(of[chosen], elements[chosen], size) for name, chosen in which.items()
-    }
-    return by_mode, {
+    return sums, {
         number: _as_json(states) for (number,), states in by(named.to_pylist(), "code").items()
     }
 
@@ -141,24 +125,23 @@ def _as_json(states: list[Row]) -> str:
 
     fields = {"name": "name", "mode": "mode", "elements": "offsets_sum", "most": "offsets_max"}
     shown = [
-        {name: state[of] for name, of in fields.items() if state[of] is not None}
+        {name: state[source] for name, source in fields.items() if state[source] is not None}
         for state in first_by(states, order, MOST_STATES)
     ]
     return as_json(shown)
 
 
-def of_checkpoints(operators: Iterable[Row], checkpoint_rows: Iterable[Row]) -> list[Row]:
-    """``storage_operator_state`` of completely read checkpoints."""
-    of = by(operators, "audit_id", "metadata_path")
+def operator_state_rows(operators: Rows, checkpoint_rows: Rows) -> list[Row]:
+    """``storage_operator_state``, for checkpoints read to their end."""
+    by_checkpoint = by(operators, "audit_id", "metadata_path")
     names = ("root", "cluster", "job_id", "checkpoint_id", "is_savepoint", "modified")
 
     def order(operator: Row) -> tuple[int, int, str]:
         return -operator["elements"], -operator["operator_bytes"], operator["operator_id"] or ""
 
-    return [
-        operator | {name: checkpoint[name] for name in names}
-        for checkpoint in checkpoint_rows
-        for operator in first_by(
-            of.get((checkpoint["audit_id"], checkpoint["metadata_path"]), ()), order, MOST_OPERATORS
-        )
-    ]
+    rows = []
+    for checkpoint in checkpoint_rows:
+        key = checkpoint["audit_id"], checkpoint["metadata_path"]
+        for operator in first_by(by_checkpoint.get(key, ()), order, MOST_OPERATORS):
+            rows.append(operator | {name: checkpoint[name] for name in names})
+    return rows

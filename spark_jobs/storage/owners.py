@@ -1,9 +1,7 @@
-"""Which job writes which directory, and that job's data: plain rows, bounded by jobs.
-
-A job in storage is its directory, ``<any directory>/<job id>``: ids repeat, since jobs of
-application clusters with high availability have the id 000…0 or one made of their cluster's name,
-and others may be given any. A cluster's data on a job only count for directories that the cluster
-is known to write.
+"""Which job writes which directory, and the data of that job. In storage, ``<any directory>/<job
+id>`` identifies a job, since ids repeat: with high availability, jobs of application clusters have
+the id 000…0 or one made of the cluster's name, and any job may be given an id. What a cluster
+reports on a job counts only for directories that the cluster is known to write.
 """
 
 import re
@@ -18,6 +16,7 @@ from spark_jobs.storage.layout_columns import METADATA_SUFFIX, placed
 from spark_jobs.storage.plain import (
     US_PER_S,
     Row,
+    Rows,
     by,
     is_below,
     key_of,
@@ -27,17 +26,17 @@ from spark_jobs.storage.plain import (
 )
 
 MOST_ENDED = 1000
-"""Checkpoints of a job that tell why a file was left."""
+"""Failed checkpoints of a directory that are kept to explain its files."""
 
 LEFT_AFTER_S = 60
-"""How long an upload may go on after its checkpoint has ended."""
+"""An upload may continue this long after its checkpoint has ended."""
 CLOCKS_APART_S = 60
-"""Between a JobManager and a file system."""
+"""The clocks of a JobManager and of a file system may differ by this much."""
 _FORGOTTEN = dict.fromkeys([*JOB_SCHEMA.names, "written_directory"]) | {
     "terminal": False,
     "seen": False,
 }
-_OF_RESTORE = ("restored_path", "restored_at", "settled", "needs")
+_RESTORE_COLUMNS = ("restored_path", "restored_at", "settled", "needs")
 NOBODY = {
     **dict.fromkeys(
         (
@@ -60,16 +59,17 @@ NOBODY = {
     "terminal": False,
     "seen": False,
 }
-"""What is known of a directory that no job is known to write."""
+"""The data of ``owners`` for a directory without a known job."""
 JOB_DIRECTORY = ("audit_id", "root", "job_directory")
 JOB = ("audit_id", "cluster", "job_id")
 _QUARANTINED = re.compile(rf"{re.escape(QUARANTINE_SUFFIX)}/|/[0-9a-f]{{64}}/[0-9]+/")
 SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
 
 
-def restores(jobs: Iterable[Row]) -> list[Row]:
-    """Jobs that were restored from a known place. ``from_job_directory``: of the job that took the
-    checkpoint; for a savepoint only ``from_prefix`` is known, the first six digits of its job's id.
+def restores(jobs: Rows) -> list[Row]:
+    """Jobs restored from a known path, with the origin in ``from_…``. ``from_job_directory``: of
+    the job that took the checkpoint. Of a savepoint only ``from_prefix`` is known: the first six
+    digits of its job's id.
     """
     restored = [job for job in jobs if job["restored_path"] is not None]
     places = placed(
@@ -79,8 +79,8 @@ def restores(jobs: Iterable[Row]) -> list[Row]:
         f"from_{name}": getattr(places, name).to_pylist()
         for name in ("job_id", "job_directory", "checkpoint_id")
     }
-    prefixes = (SAVEPOINT.search(job["restored_path"]) for job in restored)
-    origins["from_prefix"] = [named and named[1] for named in prefixes]
+    matches = (SAVEPOINT.search(job["restored_path"]) for job in restored)
+    origins["from_prefix"] = [match and match[1] for match in matches]
     return [
         job | dict(zip(origins, of_job, strict=True))
         for job, *of_job in zip(restored, *origins.values(), strict=True)
@@ -88,10 +88,10 @@ def restores(jobs: Iterable[Row]) -> list[Row]:
 
 
 def earlier_restores(
-    before: Iterable[Row], jobs: Sequence[Row], audit_ids: Iterable[str], *, settled: bool = False
+    before: Rows, jobs: Sequence[Row], audit_ids: Iterable[str], *, settled: bool = False
 ) -> list[Row]:
-    """Restores known to earlier audits (``carried.RESTORES``) that no job row has any more, in the
-    form of :func:`restores`. An unreported job may run.
+    """Restores of earlier audits (``previous_audit.RESTORES``) without a current job row, in the
+    form of ``restores``. Unreported jobs count as such that may run.
     """
     before = [restore for restore in before if bool(restore["settled"]) == settled]
     known = {key_of(job, JOB): job for job in jobs}
@@ -102,124 +102,113 @@ def earlier_restores(
             if job is None:
                 rows.append(_FORGOTTEN | {"audit_id": audit_id, "forgotten": True} | restore)
             elif job["restored_path"] != restore["restored_path"]:
-                rows.append(job | {name: restore[name] for name in _OF_RESTORE})
+                rows.append(job | {name: restore[name] for name in _RESTORE_COLUMNS})
     return restores(rows)
 
 
-def directories(held: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
+def job_directories(file_directories: Rows, snapshots: Rows) -> list[Row]:
     names = (*JOB_DIRECTORY, "job_id")
     read = (snapshot for snapshot in snapshots if snapshot["place"] == "metadata")
-    directory_keys = keys(
-        (row for rows in (held, read) for row in rows if row["job_directory"] is not None), *names
-    )
-    return [dict(zip(names, key, strict=True)) for key in sorted(directory_keys)]
+    rows = (row for row in (*file_directories, *read) if row["job_directory"] is not None)
+    return [dict(zip(names, key, strict=True)) for key in sorted(keys(rows, *names))]
 
 
-def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row]) -> list[Row]:
-    """Each directory with each job that ``writes`` it, or may do so.
-
-    A job writes a directory if its last checkpoint was reported there, by its cluster as it is now
-    (not ``recorded``). If it never reported any, the registration may tell: the root is registered
-    for one cluster, and has one directory of that id. A job of that id and an allowed cluster
-    without a known directory may write to any of them.
+def writers(jobs: Rows, directories: Sequence[Row], roots: Rows) -> list[Row]:
+    """A row for each directory and each job that writes it (``writes``) or may. A job writes a
+    directory if its running cluster (not a recording) reported its last checkpoint there or,
+    without a report, if the root is registered for only this cluster and has only one directory of
+    the job's id. Otherwise it may write any directory of its id below roots that allow its cluster.
     """
-    of_this_id = by(directories, "audit_id", "root", "job_id")
+    same_id = by(directories, "audit_id", "root", "job_id")
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
-    of_jobs = by(jobs, "audit_id", "job_id")
-    rows_written = []
+    jobs_by_id = by(jobs, "audit_id", "job_id")
+    writer_rows = []
     for directory in directories:
         if _QUARANTINED.search(directory["job_directory"]):
-            continue  # of another Weir, or of a root within this one
+            continue  # the quarantine of another Weir, or of a root below this one
         clusters = clusters_of[key_of(directory, ("audit_id", "root"))]
-        alone = len(of_this_id[key_of(directory, ("audit_id", "root", "job_id"))]) == 1
-        for job in of_jobs.get((directory["audit_id"], directory["job_id"]), ()):
-            allowed = not clusters or job["cluster"] in clusters
-            reported = job["written_directory"] == directory["job_directory"]
-            unreported = job["written_directory"] is None
-            for_one = len(clusters) == 1 and allowed
-            declared = for_one and alone and unreported
+        is_only_one = len(same_id[key_of(directory, ("audit_id", "root", "job_id"))]) == 1
+        for job in jobs_by_id.get((directory["audit_id"], directory["job_id"]), ()):
+            is_allowed = not clusters or job["cluster"] in clusters
+            is_reported = job["written_directory"] == directory["job_directory"]
+            is_unreported = job["written_directory"] is None
+            is_only_cluster = len(clusters) == 1 and is_allowed
+            is_declared = is_only_cluster and is_only_one and is_unreported
             # Another, forgotten application of this id may have written there.
-            is_distinguished = for_one or not is_given(job["job_id"])
-            if reported or declared or (allowed and unreported):
-                rows_written.append(
-                    job
-                    | directory
-                    | {
-                        "writes": not job["recorded"]
-                        and ((reported and allowed and is_distinguished) or declared)
-                    }
-                )
-    return rows_written
+            is_distinguished = is_only_cluster or not is_given(job["job_id"])
+            is_known = is_declared or (is_reported and is_allowed and is_distinguished)
+            if is_reported or (is_allowed and is_unreported):
+                writes = not job["recorded"] and is_known
+                writer_rows.append(job | directory | {"writes": writes})
+    return writer_rows
 
 
-def owners(writers: Iterable[Row], shared: Set[str], remembered: Iterable[Row] = ()) -> list[Row]:
-    """Per job directory: the number of clusters with ``claims`` to it, and the job's data. If two
-    clusters may write it, the values that keep most count.
-
-    ``claims`` is 0 if no job is known to write it; ``suspects`` are those that may, with one that
-    nobody remembers where there was any (``shared``). ``cluster`` and ``job_name`` are null unless
-    there is one claim. ``began_at``: the start of a run that did not continue from this directory,
-    now or in an earlier audit (``remembered``): older files are of forgotten runs. ``failed`` are
-    checkpoints that provably never completed.
+def owners(writers: Rows, shared: Set[str], remembered: Rows = ()) -> list[Row]:
+    """A row for each job directory with the data of its job. If several clusters may write it, the
+    values count that keep most files. ``suspects``: how many may write it; in ``shared``, one more
+    that is forgotten. ``claims``: the same, or 0 if no job is known to write it. ``cluster``,
+    ``job_name``: null unless there is one claim. ``began_at``: the start of a run that did not
+    continue from here, now or in an earlier audit (``remembered``): older files are of forgotten
+    runs. ``failed``: checkpoints that provably never completed.
     """
     owner_rows = []
-    known_before = {row["job_directory"]: row for row in remembered}
-    for key, of in by(writers, *JOB_DIRECTORY, "job_id").items():
+    remembered_by_directory = {row["job_directory"]: row for row in remembered}
+    for key, jobs in by(writers, *JOB_DIRECTORY, "job_id").items():
         place = dict(zip((*JOB_DIRECTORY, "job_id"), key, strict=True))
-        # A job known under the names of two clusters began once.
-        began = {job["started_at"] or job["cluster"] for job in of}
-        is_shared = place["job_directory"] in shared or len(began) > 1
-        suspects = max(len({job["cluster"] for job in of}), 1 + is_shared)
-        claims = suspects if any(job["writes"] for job in of) else 0
+        # A job that is known under the names of two clusters began once.
+        beginnings = {job["started_at"] or job["cluster"] for job in jobs}
+        is_shared = place["job_directory"] in shared or len(beginnings) > 1
+        suspects = max(len({job["cluster"] for job in jobs}), 1 + is_shared)
+        claims = suspects if any(job["writes"] for job in jobs) else 0
         owner_rows.append(
             {
                 **place,
                 "suspects": suspects,
                 "shared": is_shared,
                 "claims": claims,
-                "cluster": largest(job["cluster"] for job in of) if claims == 1 else None,
-                "job_name": largest(job["name"] for job in of) if claims == 1 else None,
-                **_beginning(of, known_before.get(place["job_directory"], {})),
-                "started_at": largest(job["started_at"] for job in of),
-                "redeployed_at": of[0]["redeployed_at"] if len(of) == 1 else None,
-                "ended_at": largest(job["ended_at"] for job in of),
-                "terminal": all(job["terminal"] for job in of),
-                "seen": all(job["seen"] for job in of),
+                "cluster": largest(job["cluster"] for job in jobs) if claims == 1 else None,
+                "job_name": largest(job["name"] for job in jobs) if claims == 1 else None,
+                **_beginning(jobs, remembered_by_directory.get(place["job_directory"], {})),
+                "started_at": largest(job["started_at"] for job in jobs),
+                "redeployed_at": jobs[0]["redeployed_at"] if len(jobs) == 1 else None,
+                "ended_at": largest(job["ended_at"] for job in jobs),
+                "terminal": all(job["terminal"] for job in jobs),
+                "seen": all(job["seen"] for job in jobs),
                 **{
-                    name: smallest(job[name] for job in of)
+                    name: smallest(job[name] for job in jobs)
                     for name in ("in_flight_since", "last_completed_id", "last_completed_at")
                 },
                 "failed": _failed_checkpoints(
-                    [end for job in of for end in job["checkpoints_ended"] or ()]
+                    [end for job in jobs for end in job["checkpoints_ended"] or ()]
                 ),
             }
         )
     return owner_rows
 
 
-def _beginning(of: Iterable[Row], known_before: Row) -> Row:
-    """``began_at`` and ``went_on_at``, the start of a run that was restored from this directory at
-    its start, now or in an earlier audit. If it was restored later, its beginning is unknown.
+def _beginning(jobs: Rows, remembered: Row) -> Row:
+    """``went_on_at``: the start of the newest run that was restored from this directory at its
+    start; ``began_at``: of the newest other run; now or in an earlier audit.
     """
     went_on = {
-        known_before.get("went_on_at"),
-        *(job["started_at"] for job in of if _goes_on(job)),
+        remembered.get("went_on_at"),
+        *(job["started_at"] for job in jobs if _continues(job)),
     }
-    began = {known_before.get("began_at"), *(job["started_at"] for job in of)} - went_on
+    began = {remembered.get("began_at"), *(job["started_at"] for job in jobs)} - went_on
     return {"began_at": largest(began), "went_on_at": largest(went_on)}
 
 
-def _goes_on(job: Row) -> bool:
+def _continues(job: Row) -> bool:
     restored_at, started_at = job["restored_at"], job["started_at"]
-    at_start = (
+    is_at_start = (
         None in (started_at, restored_at)
         or abs(restored_at - started_at) <= CLOCKS_APART_S * US_PER_S
     )
-    return at_start and is_below(job["restored_path"], job["job_directory"])
+    return is_at_start and is_below(job["restored_path"], job["job_directory"])
 
 
-def _failed_checkpoints(ended: Iterable[Row]) -> list[Row]:
-    """Checkpoints that never completed, if no other checkpoint of that number did."""
+def _failed_checkpoints(ended: Rows) -> list[Row]:
+    """Never completed; no number that another checkpoint completed with."""
     ended = list(ended)
     completed = {end["checkpoint_id"] for end in ended if end["completed"] is not False}
     if None in completed:
@@ -228,12 +217,14 @@ def _failed_checkpoints(ended: Iterable[Row]) -> list[Row]:
     return [end for end in never if end["checkpoint_id"] not in completed][:MOST_ENDED]
 
 
-def sole_writers(owners: Iterable[Row]) -> list[Row]:
+def sole_writers(owners: Rows) -> list[Row]:
     return [owner for owner in owners if owner["claims"] == 1]
 
 
 def is_of_time(modified: int | None, end: Row, before_s: int = 0) -> bool:
-    """Whether a file may have been written for a checkpoint, by its trigger and end."""
+    """Whether a file's time fits a checkpoint in ``checkpoints_ended``: from ``before_s`` before
+    its trigger until shortly after its end.
+    """
     if modified is None or end["triggered_at"] is None:
         return False
     until = end["triggered_at"] if end["ended_at"] is None else end["ended_at"]
@@ -242,23 +233,21 @@ def is_of_time(modified: int | None, end: Row, before_s: int = 0) -> bool:
     )
 
 
-def may_run(jobs: Iterable[Row]) -> list[Row]:
+def may_run(jobs: Rows) -> list[Row]:
     return [job for job in jobs if not (job["terminal"] and job["seen"])]
 
 
-def root_around(audit_id: str, path: str | None, roots: Iterable[Row]) -> str | None:
-    """The audited root that a path lies below."""
-    around = (root for root in roots if root["audit_id"] == audit_id)
-    return next((root["root"] for root in around if is_below(path, root["root"])), None)
+def root_around(audit_id: str, path: str | None, roots: Rows) -> str | None:
+    audited = (root for root in roots if root["audit_id"] == audit_id)
+    return next((root["root"] for root in audited if is_below(path, root["root"])), None)
 
 
 def is_whole_but_links(root: Row) -> bool:
-    """Whether its listing has every file that lies below none of ``root["links"]``."""
+    """Whether all files were listed, except below ``root["links"]``."""
     return bool(root["unlisted"] == len(root["links"]))
 
 
 def is_surely_listed(path: str, root: Row) -> bool:
-    """Whether the listing of the root would have this path, were it there."""
     return (
         is_below(path, root["root"])
         and is_whole_but_links(root)

@@ -1,4 +1,4 @@
-"""``_metadata`` files read on executors, which import this module: nothing of Spark."""
+"""Reads _metadata. Executors import this module: no PySpark here."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ _NAMES = ("audit_id", "root", "path", "read_path")
 WANTED = pa.schema(
     [*((name, pa.string()) for name in _NAMES), ("bytes", pa.int64()), ("modified", INSTANT)]
 )
-"""``path`` canonical, ``read_path`` where it is read."""
+"""``_metadata`` files to read. ``path`` is canonical; Weir reads the file at ``read_path``."""
 
 _FAILURE = [
     ("failure", pa.string()),
@@ -32,21 +32,21 @@ _FAILURE = [
     ("head_sha256", pa.string()),
     ("named_jobs", pa.list_(pa.string())),
 ]
-"""``head_sha256`` and ``named_jobs``: of ``ingest.metadata.unread``, null if the file could not be
+"""``head_sha256`` and ``named_jobs``: from ``ingest.metadata.unread``; null if the file could not be
 read.
 """
 _ROWS = fields_of(references.SCHEMA, references.SCHEMA.names)
 PARSED = pa.schema([("audit_id", pa.string()), ("root", pa.string()), *_ROWS, *_FAILURE])
-"""Rows of ``references``; of a file that failed the last row has a ``failure``, and none ordinal 0.
+"""Rows of the lake table ``references``. If a file could not be read to its end, its last row has a
+``failure``, and no row has ordinal 0.
 """
 
 _MOST_DETAIL = 500
 FOREIGN = "foreign_metadata"
-"""Of what is provably no ``_metadata`` of Flink: it refers to nothing, and is no doubt."""
+"""Failure of a file that is provably no ``_metadata`` of Flink: it refers to no file of Flink."""
 
 
 def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of ``PARSED``, in the order of the files."""
     for batch in batches:
         for row in batch.to_pylist():
             modified, within = _aware(row["modified"]), _read_root(row)
@@ -57,13 +57,13 @@ def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _parse(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     try:
         for batch in references.reference_batches(file):
-            yield from _frame(batch, row)
+            yield from _parsed_rows(batch, row)
     except MetadataError as error:
         yield _unread(file, row, error)
     except FileNotFoundError:
         why = "It was listed, and gone when it was to be read."
         yield _failure_batch(file, row, "vanished_metadata", why)
-    except Exception as error:  # on any error of a file system only this file is unknown
+    except Exception as error:  # whatever a file system raises, the other files are still read
         why = f"It cannot be read ({words_of(error)}); check that Spark's workers may do so."
         yield _failure_batch(file, row, "unreadable_file", why)
 
@@ -88,7 +88,7 @@ def _reason(error: MetadataError) -> str:
     return "damaged_metadata" if isinstance(error, DamagedMetadata) else "unsupported_metadata"
 
 
-def _frame(batch: pa.RecordBatch, row: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+def _parsed_rows(batch: pa.RecordBatch, row: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     columns = {name: batch.column(name) for name in batch.schema.names}
     for name in ("audit_id", "root"):
         columns[name] = pa.repeat(row[name], batch.num_rows)
@@ -117,16 +117,15 @@ def _failure_batch(
 
 
 def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Successors of vanished ``_metadata``: those now in the ``chk-*`` directories beside theirs,
-    as batches of ``WANTED``. A directory that cannot be listed yields nothing: then the vanished
-    file stays a doubt.
+    """Successors of vanished _metadata: those now in ``chk-*`` of the same job, as ``WANTED``. If
+    its directory cannot be listed, there are none, and the file stays a doubt.
     """
     for batch in batches:
-        beside = [entry for row in batch.to_pylist() for entry in _beside(row)]
-        yield pa.RecordBatch.from_pylist(beside, schema=WANTED)
+        files = [file for row in batch.to_pylist() for file in _find_siblings(row)]
+        yield pa.RecordBatch.from_pylist(files, schema=WANTED)
 
 
-def _beside(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _find_siblings(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     directory = row["path"].rsplit("/", 2)[0]
     read_directory = row["read_path"].rsplit("/", 2)[0]
     read_root = _read_root(row)
@@ -150,22 +149,20 @@ def _beside(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _read_root(row: Mapping[str, Any]) -> str:
-    """Where the root of a row is read: ``read_path`` without what ``path`` has below the root."""
+    """Where the root is read: ``read_path`` without the part below the root."""
     steps = row["path"].removeprefix(row["root"].rstrip("/")).count("/")
     return str(row["read_path"]).rsplit("/", steps)[0] or "/"
 
 
 def canonical_paths(rows: pa.Table, column: str, spellings_of: Mapping[str, Spellings]) -> pa.Array:
-    """In canonical spelling, null if there is none."""
-    written = arrays.column(rows, column).cast(pa.string())
-    mask = canonical_column(written, PLAIN)
+    paths = arrays.column(rows, column).cast(pa.string())
+    canonical = canonical_column(paths, PLAIN)
     for audit_id, spellings in spellings_of.items():
-        of_audit = pc.equal(arrays.column(rows, "audit_id"), audit_id)
-        if pc.any(of_audit).as_py():
-            mask = pc.replace_with_mask(
-                mask, of_audit, canonical_column(written.filter(of_audit), spellings)
-            )
-    return mask
+        is_of_audit = pc.equal(arrays.column(rows, "audit_id"), audit_id)
+        if pc.any(is_of_audit).as_py():
+            respelled = canonical_column(paths.filter(is_of_audit), spellings)
+            canonical = pc.replace_with_mask(canonical, is_of_audit, respelled)
+    return canonical
 
 
 def _aware(instant: datetime | None) -> datetime | None:

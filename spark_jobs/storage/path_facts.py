@@ -1,5 +1,5 @@
-"""All facts of each path: listings, earlier facts, and referrers. One call has all facts of its
-paths. It makes a row for each listed file, and partial sums by checkpoint, job and directory.
+"""All facts about each path, by listings, earlier audits and references: a row for each listed
+file, and partial sums by checkpoint, job and directory.
 """
 
 from collections.abc import Iterable
@@ -10,20 +10,14 @@ import pyarrow.compute as pc
 
 from ingest.storage import snapshots as listings
 from spark_jobs.arrow_schemas import INSTANT, fields_of, schema
-from spark_jobs.storage import arrays, carried
+from spark_jobs.storage import arrays, previous_audit
 from spark_jobs.storage.arrays import Flags, Numbers, Tables, column
-from spark_jobs.storage.carried import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
 from spark_jobs.storage.layout_columns import are_below, is_metadata, placed
 from spark_jobs.storage.owners import is_whole_but_links
 from spark_jobs.storage.plain import NEVER
-from spark_jobs.storage.reference_sums import (
-    CHAIN,
-    FIGURES,
-    REACHED,
-    compared,
-    sums_of,
-)
-from spark_jobs.storage.resolved import Paths, Resolved, live_segments, resolve
+from spark_jobs.storage.previous_audit import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
+from spark_jobs.storage.reference_sums import CHAIN, FIGURES, REACHED, compared, sums_of
+from spark_jobs.storage.resolution import Paths, Resolved, live_segments, resolve
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
 LISTING = pa.schema([("audit_id", _TEXT), *fields_of(listings.SCHEMA, listings.SCHEMA.names)])
@@ -37,13 +31,13 @@ CHECKPOINTS = schema(
     job_no="int",
     home_no="int",
 )
-"""Of checkpoints that were read, numbered in this order: by audit and path; -1 is none.
-``is_covered``: older than the listing, which then says of every file whether it is there.
-``previous_no``: the one before it of the same job. ``job_no``: of audit, directory and id of its
-job; ``home_no`` the same, of what is no savepoint.
+"""Checkpoints that were read, numbered in this order: by audit and path. The number -1 means none.
+``is_covered``: the checkpoint is older than the listing, so a file that is not listed is missing.
+``previous_no``: the checkpoint before it of the same job. ``job_no``: number of (audit, job
+directory, job id). ``home_no``: number of (audit, root, job directory); -1 for a savepoint.
 """
 ROOTS = schema(audit_id="text", root="text", as_of="instant", unlisted="int", links=pa.list_(_TEXT))
-"""Numbered in this order."""
+"""Roots are numbered in this order."""
 
 _PLACED = [("place", _TEXT), ("job_id", _TEXT), ("job_directory", _TEXT), ("checkpoint_id", _INT)]
 _CHECKPOINT = schema(audit_id="text", metadata_path="text")
@@ -78,7 +72,9 @@ SCHEMAS = {
             *_PLACED,
         ]
     ),
-    "held": schema(root_no="int", job_directory="text", job_id="text", files="int", newest="int"),
+    "file_directories": schema(
+        root_no="int", job_directory="text", job_id="text", files="int", newest="int"
+    ),
     "figures": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in FIGURES)]),
     "compared": schema(checkpoint_no="int", new_files="int"),
     "reached": pa.schema([("home_no", _INT), *((name, _INT) for name in REACHED)]),
@@ -94,35 +90,34 @@ SCHEMAS = {
     "known_metadata": schema(audit_id="text", path="text", modified="instant"),
     "missing": schema(checkpoint_no="int", path="text", root_no="int", bytes="int"),
 }
-"""``unread``: earlier references of checkpoints that were not read this time, or that another one
-took the place of, and whether the file was listed under a whole root now, or before, when something
-referred to it.
+"""``unread``: earlier references that were not read again: their checkpoint was not read, or another
+checkpoint has its path now. ``is_covered``: the file is below a root that was listed whole, and is
+listed now, or was referred to when it was last listed.
 """
 
 
-def of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
-    """``parts``: listing, known, storage_reference, segments, earlier; ``known``: roots,
-    checkpoints, listed.
+def collect_facts(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
+    """``SCHEMAS``. ``parts``: listing, known (files), storage_reference, segments, earlier
+    (references). ``shared``: roots, checkpoints, listed.
     """
-    roots, checkpoints = known["roots"], known["checkpoints"]
+    roots, checkpoints = shared["roots"], shared["checkpoints"]
     by_audit: dict[str, list[str]] = {}
     for row in roots.to_pylist():
         by_audit.setdefault(row["audit_id"], []).append(row["root"])
-    before = carried.files_of_roots(parts["known"], by_audit)
-    earlier = carried.references_of_roots(parts["earlier"], by_audit)
-    is_read = arrays.are_in(earlier.mine, checkpoints, "audit_id", "metadata_path")
+    before = previous_audit.files_of_roots(parts["known"], by_audit)
+    earlier = previous_audit.references_of_roots(parts["earlier"], by_audit)
+    is_read = arrays.are_in(earlier.audited, checkpoints, "audit_id", "metadata_path")
     listing, references, segments = parts["listing"], parts["storage_reference"], parts["segments"]
-    # A checkpoint that is read there now and no longer names it is another one of that number.
-    is_named = arrays.are_in(earlier.mine, references, "audit_id", "metadata_path", "path")
-    unread = earlier.mine.filter(pa.array(~(is_read & is_named))).select(
+    # If the checkpoint was read now but lacks the reference, it replaced the earlier checkpoint.
+    is_named = arrays.are_in(earlier.audited, references, "audit_id", "metadata_path", "path")
+    unread = earlier.audited.filter(pa.array(~(is_read & is_named))).select(
         ["audit_id", *REFERRED.names]
     )
-    tables = (listing, references, segments, unread, before.mine)
-    # Long texts: with a single audit they need no copies with the audit's id.
+    tables = (listing, references, segments, unread, before.audited)
+    # Paths are long: with a single audit no copies with the audit's id are made.
     key = ("audit_id", "path") if len(by_audit) > 1 else ("path",)
     codes, count = arrays.coded(*(arrays.joined(table, *key) for table in tables))
-    of_listing, of_references, of_segments, of_unread, of_known = codes
-    paths = Paths(of_listing, of_references, of_segments, of_unread, of_known, count)
+    paths = Paths._make([*codes, count])
     file_bytes = arrays.maxima(paths.listing, arrays.numbers_of(listing, "bytes", 0), count)
     at_references = arrays.require_places(
         arrays.joined(references, "audit_id", "metadata_path"),
@@ -130,18 +125,17 @@ def of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     )
     resolved = resolve(references, at_references, paths, file_bytes, roots, checkpoints)
     segment_bytes = live_segments(segments, paths)
-    files = _files(listing, before.mine, paths, known, resolved, segment_bytes)
-    is_listed = arrays.marked(paths.listing, count)[paths.known]
-    absent = carried.absent_files(before.mine, is_listed, roots)
-    # Files that a gone checkpoint missed may be in quarantine: the next audit needs their
-    # referrers.
+    files = _files(listing, before.audited, paths, shared, resolved, segment_bytes)
+    is_listed = arrays.marked(paths.listing, count)
+    absent = previous_audit.absent_files(before.audited, is_listed[paths.known], roots)
+    # A missing file of a gone checkpoint may be in quarantine: then the next audit needs the
+    # reference.
     is_covered = _are_below_whole(unread, roots)
-    was_referred = paths.known[arrays.flags(pc.is_null(column(before.mine, "unreferenced_since")))]
-    is_covered &= (arrays.marked(paths.listing, count) | arrays.marked(was_referred, count))[
-        paths.unread
-    ]
+    is_referred = arrays.flags(pc.is_null(column(before.audited, "unreferenced_since")))
+    was_referred = arrays.marked(paths.known[is_referred], count)
+    is_covered &= (is_listed | was_referred)[paths.unread]
     sums = sums_of(resolved, references, checkpoints, roots, count)
-    elsewhere = carried.marked_elsewhere(before.others, earlier.others, by_audit)
+    elsewhere = previous_audit.needed_elsewhere(before.others, earlier.others, by_audit)
     not_found = pa.concat_tables([sums["not_found"], elsewhere])
     facts_by_part = {
         "files": files,
@@ -150,11 +144,11 @@ def of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
         "storage_pending": earlier.others.select(REFERRED.names),
         "unread_checkpoints": _checkpoints(unread, earlier.others, by_audit),
         "vanished_checkpoints": _checkpoints(
-            _vanished_referrers(before.mine), _vanished_referrers(before.others), by_audit
+            _vanished_referrers(before.audited), _vanished_referrers(before.others), by_audit
         ),
         "listed_metadata": _listed_metadata(files, roots),
-        "known_metadata": before.mine.filter(is_metadata(before.mine.column("path"))),
-        "held": _job_directories(files),
+        "known_metadata": before.audited.filter(is_metadata(before.audited.column("path"))),
+        "file_directories": _job_directories(files),
         "compared": compared(resolved, paths, checkpoints),
         **sums,
         "not_found": not_found,
@@ -168,12 +162,12 @@ def of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     }
 
 
-def _checkpoints(mine: pa.Table, others: pa.Table, audits: Iterable[str]) -> pa.Table:
-    """Distinct; ``others`` are, or refer to files, outside the current audits."""
+def _checkpoints(audited: pa.Table, others: pa.Table, audits: Iterable[str]) -> pa.Table:
+    """The distinct checkpoints of both; ``others`` once for every audit."""
     elsewhere = arrays.distinct(others, ["metadata_path"])
-    of_audits = (carried.with_audit(elsewhere, audit_id) for audit_id in audits)
-    both = pa.concat_tables(table.select(_CHECKPOINT.names) for table in (mine, *of_audits))
-    return arrays.distinct(both, _CHECKPOINT.names)
+    of_audits = (previous_audit.with_audit(elsewhere, audit_id) for audit_id in audits)
+    rows = pa.concat_tables(table.select(_CHECKPOINT.names) for table in (audited, *of_audits))
+    return arrays.distinct(rows, _CHECKPOINT.names)
 
 
 def _vanished_referrers(files: pa.Table) -> pa.Table:
@@ -202,18 +196,16 @@ def _files(
     listing: pa.Table,
     before: pa.Table,
     paths: Paths,
-    known: Tables,
+    shared: Tables,
     resolved: Resolved,
     segment_bytes: Numbers,
 ) -> pa.Table:
-    """Listed files with their place. ``listed_path`` is null if it is the same as ``path``, a long
-    text.
-    """
-    roots = known["roots"]
+    """Listed files with all facts. ``listed_path``: null if it equals ``path`` (both are long)."""
+    roots = shared["roots"]
     at_known = np.full(paths.size, -1)
     at_known[paths.known] = np.arange(len(paths.known))
     if len(paths.known) > np.count_nonzero(at_known >= 0):
-        before = carried.merged(before)
+        before = previous_audit.merged(before)
         keys = pa.concat_tables([table.select(["audit_id", "path"]) for table in (listing, before)])
         (codes,), _ = arrays.coded(arrays.joined(keys, "audit_id", "path"))
         at_known = np.full(paths.size + len(codes), -1)
@@ -229,27 +221,17 @@ def _files(
         of_before["first_seen_at"], column(roots, "as_of").take(pa.array(root_no))
     )
     unlisted_at = arrays.optional(
-        carried.unlisted_at(listing, root_no, roots, known["listed"]), INSTANT
+        previous_audit.unlisted_at(listing, root_no, roots, shared["listed"]), INSTANT
     )
     of_before["unlisted_at"] = pc.if_else(pa.array(at >= 0), of_before["unlisted_at"], unlisted_at)
     as_of = arrays.numbers_of(roots, "as_of")[root_no]
-    since = carried.listed_since(
+    since = previous_audit.listed_since(
         arrays.numbers(of_before["listed_since"]), arrays.numbers(of_before["unlisted_at"]), as_of
     )
     of_before["listed_since"] = arrays.optional(since, INSTANT)
     path, listed_path = column(listing, "path"), column(listing, "listed_path")
-    order = np.argsort(resolved.path, kind="stable")
-    many = arrays.counts(resolved.path, paths.size)
-    starts = np.cumsum(many) - many
-    lengths = many[paths.listing]
-    ends = np.cumsum(lengths)
-    places = np.repeat(starts[paths.listing] - (ends - lengths), lengths) + np.arange(lengths.sum())
-    referrers = pa.ListArray.from_arrays(
-        pa.array(np.concatenate([[0], ends]), pa.int32()),
-        pa.array(resolved.checkpoint[order][places], pa.int32()),
-    )
     segmented = arrays.marked(resolved.path[resolved.segmented], paths.size)
-    made = {
+    columns = {
         "audit_id": column(listing, "audit_id"),
         "root_no": root_no,
         "path": path,
@@ -261,11 +243,24 @@ def _files(
         **{name: column(listing, name) for name in ("bytes", "modified", "replication")},
         **of_before,
         **placed(path)._asdict(),
-        "referrers": referrers,
+        "referrers": _referrers(paths, resolved),
         "segmented": segmented[paths.listing],
         "live_segment_bytes": arrays.optional(segment_bytes[paths.listing], pa.int64()),
     }
-    return arrays.table(made, SCHEMAS["files"])
+    return arrays.table(columns, SCHEMAS["files"])
+
+
+def _referrers(paths: Paths, resolved: Resolved) -> pa.ListArray:
+    order = np.argsort(resolved.path, kind="stable")
+    counts = arrays.counts(resolved.path, paths.size)
+    starts = np.cumsum(counts) - counts
+    lengths = counts[paths.listing]
+    ends = np.cumsum(lengths)
+    places = np.repeat(starts[paths.listing] - (ends - lengths), lengths) + np.arange(lengths.sum())
+    return pa.ListArray.from_arrays(
+        pa.array(np.concatenate([[0], ends]), pa.int32()),
+        pa.array(resolved.checkpoint[order][places], pa.int32()),
+    )
 
 
 def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
@@ -276,8 +271,8 @@ def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
 
 
 def _job_directories(files: pa.Table) -> pa.Table:
-    """With the number of their files, and when the newest of them was written or first seen (µs);
-    one row without a job stands for all files of a root that lie in none.
+    """Job directories with the number of files and when the newest was written or seen (µs); one
+    row for other files of a root.
     """
     key = ["root_no", "job_directory", "job_id"]
     modified = np.where(

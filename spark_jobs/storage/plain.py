@@ -1,5 +1,5 @@
-"""Rows of Arrow tables as plain ones, for the rules: instants are whole microseconds since 1970.
-What is compared with something unknown (None) is not true, as in SQL, unless ``unknown`` says so.
+"""Plain rows of Arrow tables: instants are µs since 1970. A comparison with an unknown value (None)
+is false, as in SQL, unless ``unknown``.
 """
 
 import json
@@ -11,24 +11,25 @@ import pyarrow as pa
 from spark_jobs.arrow_schemas import with_instants
 
 Row = dict[str, Any]
+Rows = Iterable[Row]
 Key = tuple[Any, ...]
 
 US_PER_S = 1_000_000
 US_PER_H = 3600 * US_PER_S
 NEVER = 253_370_764_800_000_000
-"""The year 9999: of something without a time nobody knows that it is old."""
+"""The year 9999. A file without a time counts as written then, so it is never old."""
 
 
 def plain_rows(table: pa.Table) -> list[Row]:
-    whole = pa.schema(
+    schema = pa.schema(
         [field.with_type(with_instants(field.type, pa.int64())) for field in table.schema]
     )
-    rows: list[Row] = table.cast(whole).to_pylist()
+    rows: list[Row] = table.cast(schema).to_pylist()
     return rows
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Columns that a row lacks are null, others are left out."""
+    """Missing keys are null; keys that are no columns are left out."""
     return pa.Table.from_pylist(list(rows), schema)
 
 
@@ -36,7 +37,7 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def by(rows: Iterable[Row], *names: str) -> dict[Key, list[Row]]:
+def by(rows: Rows, *names: str) -> dict[Key, list[Row]]:
     """Rows by key; rows with an unknown part of the key are left out."""
     groups: dict[Key, list[Row]] = {}
     for row in rows:
@@ -46,7 +47,7 @@ def by(rows: Iterable[Row], *names: str) -> dict[Key, list[Row]]:
     return groups
 
 
-def keys(rows: Iterable[Row], *names: str) -> set[Key]:
+def keys(rows: Rows, *names: str) -> set[Key]:
     return {tuple(row[name] for name in names) for row in rows}
 
 
@@ -55,7 +56,7 @@ def key_of(row: Row, names: Sequence[str]) -> Key:
 
 
 def largest(values: Iterable[Any]) -> Any:
-    """None if none is known."""
+    """None if all values are unknown."""
     return max((value for value in values if value is not None), default=None)
 
 
@@ -63,7 +64,7 @@ def smallest(values: Iterable[Any]) -> Any:
     return min((value for value in values if value is not None), default=None)
 
 
-def first_by(rows: Iterable[Row], order: Callable[[Row], Any], most: int) -> list[Row]:
+def first_by(rows: Rows, order: Callable[[Row], Any], most: int) -> list[Row]:
     return sorted(rows, key=order)[:most]
 
 
@@ -76,7 +77,6 @@ def is_at_most(left: Any, other: Any, *, unknown: bool = False) -> bool:
 
 
 def is_below(path: str | None, directory: str | None) -> bool:
-    """Strictly; both canonical."""
     return (
         path is not None and directory is not None and path.startswith(f"{directory.rstrip('/')}/")
     )

@@ -1,6 +1,6 @@
-"""The reach of a doubt: the job directories whose only referrer it may hide. A checkpoint refers to
-files of its own job and of the job's origins; if those are unknown, to anything: then the doubt
-reaches all roots.
+"""The reach of a doubt: job directories whose files what the doubt hides may need. A checkpoint
+refers to files of its job and the job's origins; if these are unknown, perhaps to any file, and the
+doubt reaches all roots.
 """
 
 from bisect import bisect_left
@@ -17,8 +17,8 @@ _ORDER = {code: place for place, code in enumerate(REACHES)}
 
 @dataclass(frozen=True)
 class Reach:
-    """``directories``: all below them, or in the job directory around them. ``job_ids``: in any
-    directory.
+    """``directories``: reaches all files below, or in the job directory around them. ``job_ids``:
+    all directories of these jobs.
     """
 
     code: str
@@ -59,42 +59,43 @@ def of_jobs(job_ids: Iterable[str], *directories: str) -> Reach:
 
 @dataclass(frozen=True)
 class Reaches:
-    """``dead``: directories of jobs that were attested to be dead. Their checkpoints are not
-    restored: they only keep files of their own directory.
+    """Makes reaches. ``dead``: directories of jobs attested dead. Nobody restores from these, so
+    they keep only their own files.
     """
 
     origins: Origins
     dead: Mapping[Key, int]
 
     def of_job(self, audit_id: str, job_id: str | None, *directories: str) -> Reach:
-        """The reach of an unread checkpoint of this job."""
         family = None if job_id is None else self.origins.of(audit_id, job_id)
         return EVERYTHING if family is None else of_jobs(family, *directories)
 
     def of_metadata(self, doubt: Row, directory: str | None, job_id: str | None) -> Reach:
-        """Of a partly read ``_metadata``, by the jobs that its bytes name."""
-        audit_id, named = doubt["audit_id"], doubt.get("named_jobs")
+        """Of a _metadata not read to its end, by the jobs that it names."""
+        audit_id, named_jobs = doubt["audit_id"], doubt.get("named_jobs")
         if (audit_id, directory) in self.dead:
             return in_directory(str(directory))
-        own = [doubt["subject"].removesuffix(METADATA_SUFFIX), *([directory] if directory else [])]
+        directories = [doubt["subject"].removesuffix(METADATA_SUFFIX)]
+        if directory:
+            directories.append(directory)
         if doubt["reason"] == "empty_metadata":
-            return in_directory(own[-1])
+            return in_directory(directories[-1])
         if doubt["reason"] == "incomplete_metadata":
-            # Only its job tells what it would have named.
-            return self.of_job(audit_id, job_id, *own) | of_jobs(named or ())
-        if named:
-            return of_jobs(named, *own)
-        return self.of_job(audit_id, job_id, *own)
+            # The missing part may name any origin of its job.
+            return self.of_job(audit_id, job_id, *directories) | of_jobs(named_jobs or ())
+        if named_jobs:
+            return of_jobs(named_jobs, *directories)
+        return self.of_job(audit_id, job_id, *directories)
 
 
 class Index:
-    """Job directories with files, by path and by job; ``held`` is numbered in its order."""
+    """Finds directories by path and job; numbers are positions in ``file_directories``."""
 
-    def __init__(self, held: Sequence[Row]) -> None:
+    def __init__(self, file_directories: Sequence[Row]) -> None:
         self._by_job: dict[Key, set[int]] = {}
         self._by_path: dict[Key, set[int]] = {}
         self._of_audit: dict[str, set[int]] = {}
-        for number, row in enumerate(held):
+        for number, row in enumerate(file_directories):
             audit_id = row["audit_id"]
             self._of_audit.setdefault(audit_id, set()).add(number)
             if row["job_directory"] is not None:
@@ -109,8 +110,8 @@ class Index:
         for job_id in reach.job_ids:
             numbers |= self._by_job.get((audit_id, job_id), set())
         for directory in reach.directories:
-            for place in (directory, *_above(directory)):
-                numbers |= self._by_path.get((audit_id, place), set())
+            for path in (directory, *_parents(directory)):
+                numbers |= self._by_path.get((audit_id, path), set())
             first = bisect_left(self._paths, (audit_id, f"{directory.rstrip('/')}/"))
             for key in self._paths[first:]:
                 if key[0] != audit_id or not is_below(key[1], directory):
@@ -119,6 +120,6 @@ class Index:
         return numbers
 
 
-def _above(path: str) -> list[str]:
+def _parents(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]

@@ -1,8 +1,8 @@
-"""From a listing to the content of its ``_metadata``, and those that could not be read."""
+"""What an audit reads: the _metadata to read and read, failures, and jobs."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -14,50 +14,46 @@ from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.storage import arrays, parsing
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, directories_of, with_places
 from spark_jobs.storage.parsing import FOREIGN, WANTED
-from spark_jobs.storage.plain import Key, Row, by, is_less, largest, plain_rows
+from spark_jobs.storage.plain import Key, Row, Rows, by, is_less, largest, plain_rows
 
-JOBS = pa.schema(
-    [
-        ("audit_id", pa.string()),
-        *fields_of(JOB_SCHEMA, JOB_SCHEMA.names),
-    ]
-)
+JOBS = pa.schema([("audit_id", pa.string()), *fields_of(JOB_SCHEMA, JOB_SCHEMA.names)])
 _WRITTEN = re.compile(r"([\s\S]+/([0-9a-f]{32}))/chk-[0-9]+/?")
 VANISHED = "vanished_metadata"
 
 
 def wanted(metadata: pa.Table) -> pa.Table:
-    """All listed ``_metadata``, with times in milliseconds."""
     modified = metadata.column("modified").cast(pa.timestamp("ms", "UTC"), safe=False)
     at = metadata.schema.get_field_index("modified")
-    named = metadata.set_column(at, "modified", modified).rename_columns(
+    files = metadata.set_column(at, "modified", modified).rename_columns(
         {"listed_path": "read_path"}
     )
-    return named.select(WANTED.names).cast(WANTED)
+    return files.select(WANTED.names).cast(WANTED)
 
 
-def left_behind(failed: Iterable[Row], wanted: pa.Table) -> pa.Table:
-    """One vanished file of each job's directory: its successors are beside it."""
-    gone = {(row["audit_id"], row["metadata_path"]) for row in failed if row["failure"] == VANISHED}
+def first_vanished(failed: Rows, files: pa.Table) -> pa.Table:
+    """One vanished file of each job directory: successors are the same."""
+    vanished = {
+        (row["audit_id"], row["metadata_path"]) for row in failed if row["failure"] == VANISHED
+    }
     rows = [
         row
-        for row in with_places(wanted).to_pylist()
-        if (row["audit_id"], row["path"]) in gone and row["place"] == "metadata"
+        for row in with_places(files).to_pylist()
+        if (row["audit_id"], row["path"]) in vanished and row["place"] == "metadata"
     ]
     first = [
-        min(of, key=lambda row: str(row["path"]))
-        for of in by(rows, "audit_id", "root", "job_directory").values()
+        min(group, key=lambda row: str(row["path"]))
+        for group in by(rows, "audit_id", "root", "job_directory").values()
     ]
     return pa.Table.from_pylist(first, WANTED)
 
 
-def new_ones(new_rows: pa.Table, wanted: pa.Table) -> pa.Table:
-    return new_rows.filter(pa.array(~arrays.are_in(new_rows, wanted, "audit_id", "path")))
+def without_known(files: pa.Table, known_files: pa.Table) -> pa.Table:
+    return files.filter(pa.array(~arrays.are_in(files, known_files, "audit_id", "path")))
 
 
 def placed_snapshots(snapshots: pa.Table) -> list[Row]:
-    """Read checkpoints, by audit and path; from here on they are identified by their index.
-    ``number`` is in the directory's name, ``checkpoint_id`` in the file.
+    """The checkpoints that were read, by audit and path. Their index is their number in the audit.
+    ``number``: the id in the directory's name, ``checkpoint_id``: in the file.
     """
     renamed = snapshots.rename_columns({"checkpoint_id": "written_id"})
     placed = with_places(renamed, "metadata_path").rename_columns(
@@ -72,21 +68,19 @@ def placed_snapshots(snapshots: pa.Table) -> list[Row]:
 
 
 class Missed(NamedTuple):
-    """``failed``: files that could not be read, ``foreign`` those of them that are provably no
-    ``_metadata``.
-    """
+    """``failed``: _metadata not read to the end. ``foreign``: those provably not Flink's."""
 
     doubts: list[Row]
     failed: list[Row]
     foreign: set[Key]
     vanished: set[Key]
-    """(audit_id, metadata_path) listed, and gone when read."""
+    """(audit_id, metadata_path) of files that were listed, but gone when they were read."""
     of_root: Counter[Key]
-    """Of these, how many in each (audit_id, root)."""
+    """(audit_id, root) → number of vanished files."""
 
 
-def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row]) -> Missed:
-    """Unread checkpoints. A vanished one is no doubt if a later one of its job was read instead."""
+def missed(failed: pa.Table, bad_paths: Rows, snapshots: Sequence[Row]) -> Missed:
+    """A vanished checkpoint is no doubt if a later one of its job was read."""
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     newest = {key: largest(row["number"] for row in rows) for key, rows in read.items()}
     doubts: list[Row] = []
@@ -115,9 +109,8 @@ def _doubt(row: Row, reason: str, detail: str) -> Row:
 
 
 def job_rows(jobs: pa.Table, spellings_of: Mapping[str, Spellings]) -> list[Row]:
-    """``restored_path`` and ``last_completed_path`` as canonical directories; Flink takes the path
-    of the ``_metadata`` as well. ``written_directory``: the job's own directory by its last
-    checkpoint.
+    """Jobs with ``restored_path`` and ``last_completed_path`` as canonical directories (Flink
+    accepts a _metadata too). ``written_directory``: the job directory of the last checkpoint.
     """
     rows = plain_rows(jobs)
     for name in ("restored_path", "last_completed_path"):

@@ -1,4 +1,4 @@
-"""Sums of references by checkpoint, job and root, and the few displayed rows."""
+"""Sums of references by checkpoint, job and root, and the missing files shown."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,10 +6,10 @@ import pyarrow.compute as pc
 
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import Flags, Numbers, column
-from spark_jobs.storage.resolved import Paths, Resolved
+from spark_jobs.storage.resolution import Paths, Resolved
 
 MOST_MISSING = 1000
-"""Rows of ``storage_missing`` a checkpoint."""
+"""Rows of ``storage_missing`` of one checkpoint."""
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 
 FIGURES = (
@@ -31,20 +31,19 @@ def first_missing(missing: pa.Table) -> pa.Table:
 
 
 def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
-    """Of each value of a column by which ``rows`` are sorted."""
     values = arrays.numbers_of(rows, key)
-    place = np.arange(len(values)) - np.searchsorted(values, values)
-    return rows.filter(pa.array(place < most))
+    position = np.arange(len(values)) - np.searchsorted(values, values)
+    return rows.filter(pa.array(position < most))
 
 
 def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Table:
-    """For each checkpoint with a predecessor of the same job: physical files that this one does
-    not refer to.
-    """
+    """For each checkpoint, how many files of the job's previous one it no longer refers to."""
     previous = arrays.numbers_of(checkpoints, "previous_no")
     checkpoint, path = resolved.checkpoint, resolved.path
-    before = previous[checkpoint]
-    is_new = (before >= 0) & ~np.isin(before * paths.size + path, checkpoint * paths.size + path)
+    previous_no = previous[checkpoint]
+    # A pair of checkpoint and path as one number.
+    pairs, previous_pairs = (number * paths.size + path for number in (checkpoint, previous_no))
+    is_new = (previous_no >= 0) & ~np.isin(previous_pairs, pairs)
     return _nonzero(
         "checkpoint_no", {"new_files": arrays.counts(checkpoint[is_new], len(previous))}
     )
@@ -73,7 +72,7 @@ def sums_of(
     authority = pc.struct_field(
         pc.extract_regex(column(outside, "path"), AUTHORITY.replace("(", "(?P<authority>", 1)), [0]
     )
-    named = outside.append_column("authority", pc.fill_null(authority, "")).append_column(
+    outside = outside.append_column("authority", pc.fill_null(authority, "")).append_column(
         "job_id", pc.fill_null(resolved.placed.job_id.filter(pa.array(resolved.root < 0)), "")
     )
     missing = np.flatnonzero(resolved.missing)
@@ -99,7 +98,7 @@ def sums_of(
                 "missing_bytes": arrays.sums(of_root, largest, roots.num_rows),
             },
         ),
-        "outside": named.group_by(["audit_id", "authority", "job_id"])
+        "outside": outside.group_by(["audit_id", "authority", "job_id"])
         .aggregate([("metadata_path", "min")])
         .rename_columns({"metadata_path_min": "metadata_path"}),
         "not_found": not_found.group_by(["audit_id", "path"]).aggregate([]),
@@ -108,11 +107,11 @@ def sums_of(
 
 
 def _figures(resolved: Resolved, size: int) -> pa.Table:
-    def counted(name: str, which: Flags) -> dict[str, Numbers]:
-        at = resolved.checkpoint[which]
+    def sums(name: str, chosen: Flags) -> dict[str, Numbers]:
+        at = resolved.checkpoint[chosen]
         return {
             f"{name}_files": arrays.counts(at, size),
-            f"{name}_bytes": arrays.sums(at, resolved.bytes[which], size),
+            f"{name}_bytes": arrays.sums(at, resolved.bytes[chosen], size),
         }
 
     return _nonzero(
@@ -120,34 +119,32 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
         {
             "files": arrays.counts(resolved.checkpoint, size),
             "bytes": arrays.sums(resolved.checkpoint, resolved.bytes, size),
-            **counted("foreign", ~resolved.own),
-            **counted("missing", resolved.missing),
+            **sums("foreign", ~resolved.own),
+            **sums("missing", resolved.missing),
             "uncovered_files": arrays.counts(resolved.checkpoint[resolved.uncovered], size),
         },
     )
 
 
 def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Table:
-    """Per job directory the distinct files that its checkpoints refer to: elsewhere, and missing."""
+    """By job directory: distinct files elsewhere that it refers to, and missing ones."""
     home = home_no[resolved.checkpoint]
     chosen = np.flatnonzero(home >= 0)
     key, at = np.unique(home[chosen] * count + resolved.path[chosen], return_inverse=True)
     largest = arrays.maxima(at, resolved.bytes[chosen], len(key))
-    of, size = key // max(count, 1), home_no.max(initial=-1) + 1
+    key_home, size = key // max(count, 1), home_no.max(initial=-1) + 1
     figures: dict[str, Numbers] = {}
-    for name, which in (("foreign", ~resolved.own), ("missing", resolved.missing)):
-        is_one = arrays.marked(at[which[chosen]], len(key))
+    for name, flags in (("foreign", ~resolved.own), ("missing", resolved.missing)):
+        has_flag = arrays.marked(at[flags[chosen]], len(key))
         figures |= {
-            f"{name}_files": arrays.counts(of[is_one], size),
-            f"{name}_bytes": arrays.sums(of[is_one], largest[is_one], size),
+            f"{name}_files": arrays.counts(key_home[has_flag], size),
+            f"{name}_bytes": arrays.sums(key_home[has_flag], largest[has_flag], size),
         }
     return _nonzero("home_no", figures)
 
 
 def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Table]:
-    """Per job the distinct files of other jobs' directories, and which of its checkpoints refer to
-    them.
-    """
+    """By job: other jobs' distinct files that it refers to, and its checkpoints that do."""
     chosen = np.flatnonzero(~resolved.own & arrays.flags(pc.is_valid(resolved.placed.job_id)))
     job = job_no[resolved.checkpoint[chosen]]
     key, first, at = np.unique(

@@ -1,4 +1,4 @@
-"""The content of each ``_metadata``: a row of sums, and the distinct files it refers to."""
+"""The content of each ``_metadata``: figures, and distinct files referred to."""
 
 import hashlib
 import re
@@ -16,7 +16,7 @@ from spark_jobs.storage import arrays, operator_states, parsing
 from spark_jobs.storage.arrays import Numbers, Tables, column
 from spark_jobs.storage.plain import by
 
-_READ = (
+_COLUMNS = (
     "audit_id",
     "root",
     "metadata_path",
@@ -41,8 +41,8 @@ _READ = (
     "head_sha256",
     "named_jobs",
 )
-PARSED = pa.schema([*(parsing.PARSED.field(name) for name in _READ), ("repeated", pa.bool_())])
-"""``repeated``: the same row may be there several times, as two audits parsed the file at once."""
+PARSED = pa.schema([*(parsing.PARSED.field(name) for name in _COLUMNS), ("repeated", pa.bool_())])
+"""``repeated``: rows of the file may be stored twice, if two audits parsed it at the same time."""
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
 _CHECKPOINT = [("audit_id", _TEXT), ("metadata_path", _TEXT)]
@@ -52,7 +52,7 @@ FAILED = pa.schema(
         ("root", _TEXT),
         ("metadata_bytes", _INT),
         ("metadata_modified", INSTANT),
-        *(parsing.PARSED.field(name) for name in _READ[-4:]),
+        *(parsing.PARSED.field(name) for name in _COLUMNS[-4:]),
     ]
 )
 SCHEMAS = {
@@ -76,8 +76,8 @@ SCHEMAS = {
     ),
     "failed": FAILED,
 }
-"""``bad_paths``: references of which no path can be derived, one of each file; ``named_jobs`` of
-all of them, null if any names no directory of a job.
+"""``bad_paths``: for each ``_metadata`` with references that are no valid paths, the first of them.
+``named_jobs``: the jobs in these references; null if a reference contains no job id.
 """
 
 _PATHS = ("written_path", "task_owned_directory", "shared_directory")
@@ -87,11 +87,9 @@ _BAD_PATH = SCHEMAS["bad_paths"].names
 
 
 def read_checkpoints(
-    parts: Tables,
-    known: Tables,
-    spellings_of: Mapping[str, Spellings],
+    parts: Tables, _: Tables, spellings_of: Mapping[str, Spellings]
 ) -> dict[str, pa.Table]:
-    """``parts["parsed"]``: all rows of each of its files."""
+    """``SCHEMAS``. ``parts["parsed"]``: ``PARSED``, all rows of each file."""
     rows = parts["parsed"]
     failed = rows.filter(pc.is_valid(rows.column("failure")))
     rows = rows.filter(pc.is_null(rows.column("failure")))
@@ -108,7 +106,7 @@ def read_checkpoints(
         parsing.canonical_paths(rows, "path", spellings_of),
     )
     (code,), size = arrays.coded(arrays.joined(rows, "audit_id", "metadata_path"))
-    whole = arrays.marked(code[arrays.numbers_of(rows, "ordinal") == 0], size)
+    is_complete = arrays.marked(code[arrays.numbers_of(rows, "ordinal") == 0], size)
     handles = rows.append_column("code", pa.array(code))
     unplaced = pc.and_(pc.is_null(rows.column("path")), pc.is_valid(rows.column("written_path")))
     tables = {
@@ -118,7 +116,7 @@ def read_checkpoints(
         "failed": failed,
         **_reference_tables(
             handles.filter(
-                pc.and_(pc.is_valid(rows.column("path")), pa.array(whole[code], pa.bool_()))
+                pc.and_(pc.is_valid(rows.column("path")), pa.array(is_complete[code], pa.bool_()))
             )
         ),
     }
@@ -128,22 +126,24 @@ def read_checkpoints(
 
 
 def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> pa.Table:
-    """Of those read to their end. ``relocatable``: no absolute path in it."""
-    absolute = np.zeros(len(code), np.bool_)
+    """A row for each _metadata read to its end. ``relocatable``: no absolute paths. ``unplaced``:
+    number of invalid paths.
+    """
+    is_absolute = np.zeros(len(code), np.bool_)
     for name in _PATHS:
-        absolute |= arrays.flags(pc.match_substring_regex(column(rows, name), _ABSOLUTE))
+        is_absolute |= arrays.flags(pc.match_substring_regex(column(rows, name), _ABSOLUTE))
     figures = {
-        "relocatable": ~arrays.marked(code[absolute], size),
+        "relocatable": ~arrays.marked(code[is_absolute], size),
         "unplaced": arrays.counts(code[arrays.flags(unplaced.combine_chunks())], size),
         "digest": pa.array(_digests(rows, code, size), pa.string()),
     }
-    ends = arrays.numbers_of(rows, "ordinal") == 0
-    of_file = rows.filter(pa.array(ends)).rename_columns({"metadata_modified": "modified"})
+    is_last = arrays.numbers_of(rows, "ordinal") == 0
+    last_rows = rows.filter(pa.array(is_last)).rename_columns({"metadata_modified": "modified"})
     names = ("root", "checkpoint_id", "metadata_bytes", "modified")
-    grouped = of_file.select(["audit_id", "metadata_path", *names]).append_column(
-        "code", pa.array(code[ends])
+    last_rows = last_rows.select(["audit_id", "metadata_path", *names]).append_column(
+        "code", pa.array(code[is_last])
     )
-    snapshot_rows = grouped.group_by(["code", "audit_id", "metadata_path"]).aggregate(
+    snapshot_rows = last_rows.group_by(["code", "audit_id", "metadata_path"]).aggregate(
         [(name, "max") for name in names]
     )
     at = arrays.numbers_of(snapshot_rows, "code")
@@ -160,7 +160,7 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
 
 
 def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
-    """Of all references of a file as written, in order; None if it has none."""
+    """Of all references of each file, in order and spelling; None without references."""
     is_written = pc.and_(
         pc.greater(rows.column("ordinal"), 0), pc.is_valid(rows.column("written_path"))
     )
@@ -173,8 +173,8 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
         .combine_chunks()
     )
     digests: list[str | None] = [None] * size
-    of = arrays.numbers_of(written, "code")
-    paths, starts = column(written, "written_path"), np.flatnonzero(np.diff(of, prepend=-1))
+    codes = arrays.numbers_of(written, "code")
+    paths, starts = column(written, "written_path"), np.flatnonzero(np.diff(codes, prepend=-1))
     lengths = arrays.numbers(pc.binary_length(paths))
     text = b"".join(paths.cast(pa.binary()).to_pylist())
     ends = np.concatenate([[0], np.cumsum(lengths)])
@@ -183,54 +183,52 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
         + [lengths],
         axis=1,
     )
-    for first, last in pairwise([*starts, len(of)]):
-        content = hashlib.sha256(text[ends[first] : ends[last]])
-        content.update(figures[first:last].tobytes())
-        digests[of[first]] = content.hexdigest()
+    for first, last in pairwise([*starts, len(codes)]):
+        digest = hashlib.sha256(text[ends[first] : ends[last]])
+        digest.update(figures[first:last].tobytes())
+        digests[codes[first]] = digest.hexdigest()
     return digests
 
 
 def _bad_paths(unplaced: pa.Table) -> pa.Table:
     bad_paths = []
     rows = unplaced.select([*SCHEMAS["bad_paths"].names[:-1]]).to_pylist()
-    for key, of in by(rows, "audit_id", "metadata_path", "root").items():
-        written = sorted(row["written_path"] for row in of)
-        jobs = [_IN_JOB.findall(path) for path in written]
-        named = sorted({job for of_path in jobs for job in of_path}) if all(jobs) else None
-        bad_paths.append(dict(zip(_BAD_PATH, (*key, written[0], named), strict=True)))
+    for key, group in by(rows, "audit_id", "metadata_path", "root").items():
+        paths = sorted(row["written_path"] for row in group)
+        jobs_of_paths = [_IN_JOB.findall(path) for path in paths]
+        named_jobs = None
+        if all(jobs_of_paths):
+            named_jobs = sorted({job for jobs in jobs_of_paths for job in jobs})
+        bad_paths.append(dict(zip(_BAD_PATH, (*key, paths[0], named_jobs), strict=True)))
     return pa.Table.from_pylist(bad_paths, SCHEMAS["bad_paths"])
 
 
 def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
-    """``storage_reference``: distinct files by checkpoint; bytes of a merged file are those of its
-    distinct segments. One file is often referred to by many handles, each with its whole size.
+    """``storage_reference``: distinct files of each checkpoint; of merged files, bytes of distinct
+    ``segments``. Many handles may refer to one file, each with its whole size.
     """
-    in_segment = pc.is_valid(handles.column("offset_bytes"))
+    is_segment = pc.is_valid(handles.column("offset_bytes"))
     key = ["code", "audit_id", "metadata_path", "path"]
     handles = handles.select([*key, "ordinal", "offset_bytes", "size_bytes"])
-    # Whole files first; for those with segments, the segments count.
-    files = handles.filter(pc.greater(handles.column("ordinal"), 0))
-    whole = files.group_by(key).aggregate([("size_bytes", "max")])
+    is_reference = pc.greater(handles.column("ordinal"), 0)
+    files = handles.filter(is_reference).group_by(key).aggregate([("size_bytes", "max")])
     segments = (
-        handles.filter(in_segment)
+        handles.filter(is_segment)
         .group_by([*key, "offset_bytes"])
         .aggregate([("size_bytes", "max")])
     )
-    columns_by_name = {name: column(whole, name) for name in key}
-    bytes_of = arrays.numbers_of(whole, "size_bytes_max", 0)
-    segmented = np.zeros(len(bytes_of), np.bool_)
+    key_columns = {name: column(files, name) for name in key}
+    file_bytes = arrays.numbers_of(files, "size_bytes_max", 0)
+    segmented = np.zeros(len(file_bytes), np.bool_)
     if segments.num_rows:
-        (at, of), size = arrays.coded(*(_code_and_path(table) for table in (whole, segments)))
-        segmented = arrays.marked(of, size)[at]
-        bytes_of = np.where(
-            segmented,
-            arrays.sums(of, arrays.numbers_of(segments, "size_bytes_max", 0), size)[at],
-            bytes_of,
-        )
+        codes, size = arrays.coded(*(_code_and_path(table) for table in (files, segments)))
+        file_code, segment_code = codes
+        segmented = arrays.marked(segment_code, size)[file_code]
+        segment_bytes = arrays.numbers_of(segments, "size_bytes_max", 0)
+        segment_sums = arrays.sums(segment_code, segment_bytes, size)[file_code]
+        file_bytes = np.where(segmented, segment_sums, file_bytes)
     return {
-        "storage_reference": pa.table(
-            {**columns_by_name, "bytes": bytes_of, "segmented": segmented}
-        ),
+        "storage_reference": pa.table({**key_columns, "bytes": file_bytes, "segmented": segmented}),
         "segments": segments.rename_columns({"size_bytes_max": "bytes"}),
     }
 

@@ -1,12 +1,12 @@
-"""Statements of operators: dead jobs, directories to ignore, files that are no checkpoints. A
-statement counts only while nothing contradicts it.
+"""Statements of operators: dead jobs, directories to ignore, files that are no checkpoints. A job
+counts as dead only while nothing contradicts it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from spark_jobs.storage.owners import CLOCKS_APART_S, NOBODY
-from spark_jobs.storage.plain import US_PER_S, Key, Row, by, is_less, largest
+from spark_jobs.storage.plain import US_PER_S, Key, Row, Rows, by, is_less, largest
 from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE
 
 ENDED = {
@@ -16,14 +16,14 @@ ENDED = {
     "in_flight_since": None,
     "restore_unread": False,
 }
-"""What an attestation says of a job that no cluster reports any more."""
-_DEEDS = ("started_at", "restored_at", "last_completed_at", "in_flight_since", "ended_at")
+"""Data of a job that was attested to be dead."""
+_SIGNS_OF_LIFE = ("started_at", "restored_at", "last_completed_at", "in_flight_since", "ended_at")
 _DEAD = NOBODY | {"suspects": 1, "claims": 1, "terminal": True, "seen": True, "failed": []}
 
 
 class Dead(NamedTuple):
-    """``since``: (audit_id, job directory) → when it was attested to be dead, in µs. ``jobs``: all
-    of them, with what was attested. ``void``: statements that something contradicts.
+    """``since``: (audit_id, job directory) → when its job was attested dead, in µs. ``jobs``: all
+    jobs; dead ones have the data ``ENDED``. ``void``: contradicted statements.
     """
 
     since: Mapping[Key, int]
@@ -31,15 +31,13 @@ class Dead(NamedTuple):
     void: list[Row]
 
 
-def dead_jobs(statements: Iterable[Row], jobs: Sequence[Row], held: Iterable[Row]) -> Dead:
-    """One is void as soon as its job is seen alive or known to have done anything later, its
-    directory holds anything that was written, or first seen, after it was made, or another job that
-    may live writes there.
-
-    One about the job of a cluster ends that job alone where the job of another cluster wrote, or
-    may have written, to the same directory.
+def dead_jobs(statements: Rows, jobs: Sequence[Row], file_directories: Rows) -> Dead:
+    """A statement is void if its job is seen alive or did anything later, a file in its directory
+    was written or first seen later, or another job that may live writes there. If jobs of several
+    clusters may have written the directory, a statement about one cluster's job ends that job, not
+    the directory.
     """
-    newest = by(held, "audit_id", "job_directory")
+    newest = by(file_directories, "audit_id", "job_directory")
     since: dict[Key, int] = {}
     void: list[Row] = []
     ended: set[int] = set()
@@ -47,33 +45,37 @@ def dead_jobs(statements: Iterable[Row], jobs: Sequence[Row], held: Iterable[Row
         if statement["kind"] != DEAD_JOB:
             continue
         at = statement["stated_at"]
-        place = statement["audit_id"], statement["subject"]
-        matched = [number for number, job in enumerate(jobs) if _is_of(job, statement)]
-        of_job = [jobs[number] for number in matched]
-        may_write = [
+        directory = statement["audit_id"], statement["subject"]
+        matches = [number for number, job in enumerate(jobs) if _is_subject(job, statement)]
+        subjects = [jobs[number] for number in matches]
+        other_writers = [
             job
             for number, job in enumerate(jobs)
-            if number not in matched and _may_write(job, statement)
+            if number not in matches and _may_write(job, statement)
         ]
         is_alive = any(
             (job["seen"] and not job["terminal"])
-            or is_less(at, largest(job[name] for name in _DEEDS))
-            for job in (*of_job, *may_write)
-        ) or any(_is_of_another(job, statement) for job in jobs)
-        places = {place, *((job["audit_id"], job["written_directory"]) for job in of_job)}
-        written = largest(row["newest"] for of in places for row in newest.get(of, ()))
-        if is_alive or is_less(at + CLOCKS_APART_S * US_PER_S, written):
+            or is_less(at, largest(job[name] for name in _SIGNS_OF_LIFE))
+            for job in (*subjects, *other_writers)
+        ) or any(_is_other_live_writer(job, statement) for job in jobs)
+        directories = {
+            directory,
+            *((job["audit_id"], job["written_directory"]) for job in subjects),
+        }
+        rows = (row for key in directories for row in newest.get(key, ()))
+        newest_file = largest(row["newest"] for row in rows)
+        if is_alive or is_less(at + CLOCKS_APART_S * US_PER_S, newest_file):
             void.append(statement)
             continue
-        ended.update(matched)
-        if statement["subject"] and not (statement["cluster"] and may_write):
-            since[place] = at
+        ended.update(matches)
+        if statement["subject"] and not (statement["cluster"] and other_writers):
+            since[directory] = at
     return Dead(
         since, [job | ENDED if number in ended else job for number, job in enumerate(jobs)], void
     )
 
 
-def _is_of(job: Row, statement: Row) -> bool:
+def _is_subject(job: Row, statement: Row) -> bool:
     if job["audit_id"] != statement["audit_id"]:
         return False
     if statement["cluster"]:
@@ -82,7 +84,7 @@ def _is_of(job: Row, statement: Row) -> bool:
 
 
 def _may_write(job: Row, statement: Row) -> bool:
-    """It has that id, or the directory's, and writes there or in an unknown place."""
+    """Whether a job of the statement's id, or the directory's, may write there."""
     return bool(
         job["audit_id"] == statement["audit_id"]
         and job["job_id"] in (statement["job_id"], statement["subject"].rpartition("/")[2])
@@ -90,50 +92,44 @@ def _may_write(job: Row, statement: Row) -> bool:
     )
 
 
-def _is_of_another(job: Row, statement: Row) -> bool:
-    """Writes to its directory, has not ended, and is not the job that was attested to be dead."""
+def _is_other_live_writer(job: Row, statement: Row) -> bool:
     return bool(
         job["audit_id"] == statement["audit_id"]
         and job["written_directory"] == (statement["subject"] or None) is not None
         and not job["terminal"]
-        and not _is_of(job, statement)
+        and not _is_subject(job, statement)
     )
 
 
-def with_dead(owners: Sequence[Row], dead: Dead, directories: Iterable[Row]) -> list[Row]:
-    others = [
-        owner for owner in owners if (owner["audit_id"], owner["job_directory"]) not in dead.since
-    ]
+def with_dead(owners: Sequence[Row], dead: Dead, directories: Rows) -> list[Row]:
+    def is_dead(row: Row) -> bool:
+        return (row["audit_id"], row["job_directory"]) in dead.since
+
     return [
-        *others,
-        *(
-            directory | _DEAD
-            for directory in directories
-            if (directory["audit_id"], directory["job_directory"]) in dead.since
-        ),
+        *(owner for owner in owners if not is_dead(owner)),
+        *(directory | _DEAD for directory in directories if is_dead(directory)),
     ]
 
 
-def excluded(statements: Iterable[Row]) -> set[Key]:
-    """(audit_id, directory)"""
+def excluded(statements: Rows) -> set[Key]:
     return {(row["audit_id"], row["subject"]) for row in statements if row["kind"] == EXCLUDED}
 
 
-def acknowledged(failed: Iterable[Row], statements: Iterable[Row]) -> set[Key]:
-    """(audit_id, metadata_path) of files that are as they were when somebody looked at them."""
+def acknowledged(failed: Rows, statements: Rows) -> set[Key]:
+    """(audit_id, metadata_path) of acknowledged files, unchanged since."""
     names = ("audit_id", "subject", "bytes", "modified", "head_sha256")
-    known = {
+    statement_keys = {
         tuple(row[name] for name in names) for row in statements if row["kind"] == FOREIGN_FILE
     }
-    of = ("audit_id", "metadata_path", "metadata_bytes", "metadata_modified", "head_sha256")
+    file_names = ("audit_id", "metadata_path", "metadata_bytes", "metadata_modified", "head_sha256")
     return {
         (row["audit_id"], row["metadata_path"])
         for row in failed
         if row["failure"] in ACKNOWLEDGEABLE
         and row["head_sha256"] is not None
-        and tuple(row[name] for name in of) in known
+        and tuple(row[name] for name in file_names) in statement_keys
     }
 
 
 ACKNOWLEDGEABLE = ("empty_metadata", "incomplete_metadata", "no_magic_number")
-"""What Flink itself could not restore from."""
+"""Failures of files from which Flink itself could not restore."""

@@ -1,9 +1,7 @@
-"""Counts and bytes of an audit: one pass over the files makes a small cube, of which all others are
-sums.
-"""
+"""Counts and bytes of an audit: all are sums of a small cube, made in one pass."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +11,7 @@ from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import column, numbers_of
 from spark_jobs.storage.layout_columns import is_metadata
 from spark_jobs.storage.owners import JOB_DIRECTORY
-from spark_jobs.storage.plain import Key, Row, as_json, by, key_of, largest
+from spark_jobs.storage.plain import Key, Row, Rows, as_json, by, key_of, largest
 from spark_jobs.storage.reference_sums import REACHED
 from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
@@ -35,7 +33,7 @@ _LARGEST = np.iinfo(np.int64).max
 
 
 def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
-    """Files and bytes by directory, verdict, kind and size."""
+    """Files and bytes by ``CUBE_KEY``. ``judged``: four of its columns, for each file."""
     size = numbers_of(files, "bytes", 0)
     metadata = arrays.flags(is_metadata(column(files, "path")))
     segmented = arrays.flags_of(files, "segmented")
@@ -57,12 +55,12 @@ def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
     return arrays.summed(arrays.table(columns, CUBE), CUBE_KEY)
 
 
-def _of(
+def _sum_by(
     cube: pa.Table, directories: Sequence[Row], names: Sequence[str], more: Sequence[str] = ()
 ) -> list[Row]:
-    """The cube by columns of the directories and ``more`` of its own, with sums of each verdict."""
+    """Sums by ``names`` of directories and ``more`` of the cube, also by verdict."""
     at = numbers_of(cube, "directory_no")
-    taken = {
+    directory_columns = {
         name: pa.array([row[name] for row in directories], _TEXT).take(pa.array(at))
         for name in names
     }
@@ -75,7 +73,7 @@ def _of(
             sums[f"{verdict}_{unit}"] = np.where(chosen, numbers_of(cube, unit), 0)
     key = (*names, *more)
     rows: list[Row] = arrays.summed(
-        pa.table(taken | {name: cube.column(name) for name in more} | sums), key
+        pa.table(directory_columns | {name: cube.column(name) for name in more} | sums), key
     ).to_pylist()
     return [
         row | {"raw_bytes": row["raw_bytes"] if row["replicated_files"] == row["files"] else None}
@@ -83,53 +81,51 @@ def _of(
     ]
 
 
-def of_verdicts(cube: pa.Table, directories: Sequence[Row]) -> list[Row]:
-    """``storage_verdict``."""
+def verdict_rows(cube: pa.Table, directories: Sequence[Row]) -> list[Row]:
     return [
         row | {"kind": row["kind"] or ""}
-        for row in _of(cube, directories, _ROOT, ("verdict", "reason", "kind"))
+        for row in _sum_by(cube, directories, _ROOT, ("verdict", "reason", "kind"))
     ]
 
 
-def of_roots(
+def root_rows(
     cube: pa.Table,
     directories: Sequence[Row],
-    checkpoints: Iterable[Row],
+    checkpoints: Rows,
     lost: Mapping[Key, Row],
     doubts: Sequence[Row],
     reached: Sequence[Set[int]],
     replaced: Mapping[Key, int],
-    roots: Iterable[Row],
+    roots: Rows,
 ) -> list[Row]:
-    """``storage_root``. ``lost``: by root, the files that are missing; ``reached``: which
-    directories each doubt reaches; ``replaced``: how many ``_metadata`` were gone when they were to
-    be read.
+    """Rows of ``storage_root``. ``lost``: missing files by root; ``reached``: directory numbers
+    that each doubt reaches; ``replaced``: by root, number of _metadata gone when read.
     """
-    sums = {key_of(row, _ROOT): row for row in _of(cube, directories, _ROOT)}
-    read = by(checkpoints, *_ROOT)
+    sums = {key_of(row, _ROOT): row for row in _sum_by(cube, directories, _ROOT)}
+    checkpoints_of_root = by(checkpoints, *_ROOT)
     roots = list(roots)
-    whole, partly = _in_doubt(directories, doubts, reached, roots)
+    reasons_of_root, doubts_of_root = _doubts_by_root(directories, doubts, reached, roots)
     nothing = dict.fromkeys(
         (*_SUMS, *(f"{verdict}_{unit}" for verdict in VERDICTS for unit in ("files", "bytes"))), 0
     )
     root_rows = []
     for root in roots:
         key = key_of(root, _ROOT)
-        reasons = {
+        obstacles = {
             "not_attested": not root["attested"],
-            TWO_NAMES: TWO_NAMES in whole[key],
-            "in_doubt": bool(whole[key] - {TWO_NAMES}),
+            TWO_NAMES: TWO_NAMES in reasons_of_root[key],
+            "in_doubt": bool(reasons_of_root[key] - {TWO_NAMES}),
             "unreachable_cluster": root["unreachable"],
         }
-        not_cleanable = [reason for reason, is_one in reasons.items() if is_one]
+        not_cleanable = [code for code, is_present in obstacles.items() if is_present]
         root_rows.append(
             root
             | sums.get(key, nothing | {"raw_bytes": None})
             | lost.get(key, {"missing_files": 0, "missing_bytes": 0})
             | {
-                "checkpoints": len(read.get(key, ())),
+                "checkpoints": len(checkpoints_of_root.get(key, ())),
                 "replaced": replaced.get(key, 0),
-                "doubts": partly[key],
+                "doubts": doubts_of_root[key],
                 "cleanable": not not_cleanable,
                 "not_cleanable": as_json(not_cleanable),
             }
@@ -137,27 +133,26 @@ def of_roots(
     return root_rows
 
 
-def _in_doubt(
+def _doubts_by_root(
     directories: Sequence[Row],
     doubts: Sequence[Row],
     reached: Sequence[Set[int]],
     roots: Sequence[Row],
 ) -> tuple[dict[Key, set[str]], Counter[Key]]:
-    """By root: reasons of doubts that reach all of it, and how many doubts reach any of its files."""
-    whole: dict[Key, set[str]] = {key_of(root, _ROOT): set() for root in roots}
-    partly: Counter[Key] = Counter()
-    for doubt, of_doubt in zip(doubts, reached, strict=True):
-        met = {key_of(directories[number], _ROOT) for number in of_doubt}
-        for key in whole:
-            if key[0] == doubt["audit_id"] and doubt["reach"].covers_root(key[1]):
-                whole[key].add(doubt["reason"])
-                met.add(key)
-        partly.update(met)
-    return whole, partly
+    """By root: reasons of doubts about all of it, and the number about any file."""
+    reasons: dict[Key, set[str]] = {key_of(root, _ROOT): set() for root in roots}
+    counts: Counter[Key] = Counter()
+    for doubt, numbers in zip(doubts, reached, strict=True):
+        reached_roots = {key_of(directories[number], _ROOT) for number in numbers}
+        for root in reasons:
+            if root[0] == doubt["audit_id"] and doubt["reach"].covers_root(root[1]):
+                reasons[root].add(doubt["reason"])
+                reached_roots.add(root)
+        counts.update(reached_roots)
+    return reasons, counts
 
 
 def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[int, int]]:
-    """By directory: files and bytes that only doubt keeps."""
     at = numbers_of(cube, "directory_no")
     in_doubt = np.array([row["in_doubt"] for row in directories], np.bool_)
     chosen = arrays.flags(
@@ -168,27 +163,27 @@ def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[
         arrays.sums(at[chosen], numbers_of(cube, unit)[chosen], len(directories))
         for unit in ("files", "bytes")
     ]
-    return list(zip(*(of.tolist() for of in sums), strict=True))
+    return list(zip(*(figures.tolist() for figures in sums), strict=True))
 
 
-def of_jobs(
+def job_rows(
     cube: pa.Table,
     directories: Sequence[Row],
-    checkpoints: Iterable[Row],
+    checkpoints: Rows,
     reached: Mapping[Key, Row],
-    owners: Iterable[Row],
+    owners: Rows,
 ) -> list[Row]:
-    """``storage_job``. ``reached``: by job directory, the files elsewhere that its checkpoints
-    refer to, and missing ones.
+    """Rows of ``storage_job``. ``reached``: by job directory, files elsewhere to which its
+    checkpoints refer, and missing files.
     """
-    own = by((row for row in checkpoints if not row["is_savepoint"]), *JOB_DIRECTORY)
-    known = {key_of(row, JOB_DIRECTORY): row for row in owners}
+    checkpoints_of_job = by((row for row in checkpoints if not row["is_savepoint"]), *JOB_DIRECTORY)
+    owner_of = {key_of(row, JOB_DIRECTORY): row for row in owners}
     jobs = []
-    for row in _of(cube, directories, (*JOB_DIRECTORY, "job_id")):
+    for row in _sum_by(cube, directories, (*JOB_DIRECTORY, "job_id")):
         if row["job_directory"] is None:
             continue
         key = key_of(row, JOB_DIRECTORY)
-        retained, owner = own.get(key, []), known.get(key, {})
+        retained, owner = checkpoints_of_job.get(key, []), owner_of.get(key, {})
         newest = largest(entry["checkpoint_id"] for entry in retained)
         nothing = dict.fromkeys(REACHED, 0)
         jobs.append(

@@ -1,8 +1,7 @@
-"""The verdict on every file: what keeps a file is checked first; it is an orphan only if nothing
-does (:data:`spark_jobs.storage_words.VERDICTS`).
-"""
+"""The verdict on every file: an orphan only if there is no reason to keep it."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,6 @@ from spark_jobs.storage.arrays import (
     later,
     numbers_of,
 )
-from spark_jobs.storage.carried import JOB_DIRECTORIES, REFERRED
 from spark_jobs.storage.failed_checkpoints import FAILED, FailedCheckpoints
 from spark_jobs.storage.layout_columns import (
     MERGED,
@@ -34,6 +32,7 @@ from spark_jobs.storage.layout_columns import (
 )
 from spark_jobs.storage.owners import CLOCKS_APART_S, LEFT_AFTER_S
 from spark_jobs.storage.plain import US_PER_S
+from spark_jobs.storage.previous_audit import JOB_DIRECTORIES, REFERRED
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RECENT, RETAINED_WASTE
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
@@ -65,15 +64,15 @@ DIRECTORIES = schema(
     is_lost_elsewhere="flag",
     failed=FAILED,
 )
-"""Directories that hold files, with what is known of their audit, root and job; numbered in this
+"""Directories with files, with the facts about their audit, root and job. They are numbered in this
 order.
 """
 NAMERS = schema(checkpoint_no="int", goes="flag")
-"""Checkpoints that are waste: whether their ``_metadata`` may go, or a file that they refer to is
-kept.
+"""Checkpoints that are waste. A row with ``goes`` means that the ``_metadata`` may be deleted, a row
+without it that a file to which the checkpoint refers is kept.
 """
 CHECKPOINTS = schema(audit_id="text", metadata_path="text", is_live="flag", is_attested="flag")
-"""Numbered as the referrers of files are."""
+"""In the order of the numbers in ``referrers`` of files."""
 PATHS = schema(audit_id="text", path="text")
 
 TASK_LOST = (
@@ -83,7 +82,7 @@ TASK_LOST = (
     "CHECKPOINT_COORDINATOR_SUSPEND",
     "TASK_CHECKPOINT_FAILURE",
 )
-"""Ends of a checkpoint that leave uploads which nobody acknowledged."""
+"""Failures after which uploads may be left that nobody acknowledged."""
 
 _KINDS = list(KINDS)
 _FILE = arrow_schema(STORAGE_FILE)
@@ -98,7 +97,7 @@ SCHEMAS = {
 
 @dataclass(frozen=True)
 class _Files:
-    """Columns of one partition; those of directories by index ``at``."""
+    """Of one partition. ``at``: index of each file's directory in ``directories``."""
 
     rows: pa.Table
     directories: pa.Table
@@ -119,62 +118,63 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Facts:
-    """Of single files: the index of a live and of a waste checkpoint that refers to it, -1 for
-    none.
-    """
-
     live: Numbers
+    """Number of a live checkpoint that refers to the file, -1 if there is none."""
     waste: Numbers
+    """Number of a checkpoint that is waste and refers to the file, -1 if there is none."""
     snapshot: Flags
+    """The file is the ``_metadata`` of a checkpoint that was read."""
     other_spelling: Flags
     gone: Flags
     unread_referrer: Flags
-    """A checkpoint that was not read this time refers to it, and nothing says that it is gone."""
+    """A checkpoint that was not read, and may still exist, refers to the file."""
     restored_from: Flags
     attested: Flags
-    """A checkpoint that is waste as an operator attested it refers to it."""
+    """A checkpoint of a job that was attested to be dead refers to the file."""
     excluded: Flags
     newly_vanished: pa.Array
+    """The ``_metadata`` of a vanished checkpoint that referred to the file, or null."""
 
     @property
     def referred(self) -> Flags:
         return (self.live >= 0) | (self.waste >= 0)
 
 
-def judged_files(parts: Tables, facts: Tables) -> dict[str, pa.Table]:
-    """``parts``: files, unread and, if any, alike; ``facts``: directories, checkpoints, restored,
-    excluded, gone, gone_before and vanished.
+def judge_files(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
+    """``SCHEMAS``. ``parts``: files, unread (references), perhaps alike (files with other names).
+    ``shared``: directories, checkpoints, restored, excluded, gone, gone_before, vanished.
     """
-    rows, directories, checkpoints = parts["files"], facts["directories"], facts["checkpoints"]
+    rows, directories = parts["files"], shared["directories"]
+    checkpoints = shared["checkpoints"]
     files = _Files(
         rows,
         directories,
         arrays.require_places(_directory_keys(rows), _directory_keys(directories)),
     )
     unread = parts["unread"]
-    unread_at = arrays.joined(unread, "audit_id", "metadata_path")
+    unread_keys = arrays.joined(unread, "audit_id", "metadata_path")
     is_gone, is_vanished = (
-        pc.is_in(unread_at, value_set=arrays.joined(facts[name], "audit_id", "metadata_path"))
+        pc.is_in(unread_keys, value_set=arrays.joined(shared[name], "audit_id", "metadata_path"))
         for name in ("gone_before", "vanished")
     )
     # For an unlisted file, the next audit must know that its referrer vanished.
     is_settled = pc.and_(is_gone, pc.or_(pc.invert(is_vanished), unread.column("is_covered")))
-    of_gone, pending = unread.filter(is_vanished), unread.filter(pc.invert(is_settled))
-    of_single = _facts(files, parts.get("alike", PATHS.empty_table()), of_gone, pending, facts)
+    vanished, pending = unread.filter(is_vanished), unread.filter(pc.invert(is_settled))
+    alike = parts.get("alike", PATHS.empty_table())
+    facts = _facts(files, alike, vanished, pending, shared)
     failed = FailedCheckpoints(column(directories, "failed"), TASK_LOST)
-    unlisted = known(files.number("unlisted_at"))
-    # It then starts as a file that no audit has found unreferenced.
-    is_as_others = unlisted & _is_listed_again(files)
-    since_before = np.where(unlisted, UNKNOWN, _since_before(files))
-    lines = _lines(files, of_single, failed, since_before, unlisted & ~is_as_others)
-    line = np.full(rows.num_rows, len(lines) - 1)
-    for number, (condition, _, _) in reversed(list(enumerate(lines))):
-        line[condition] = number
-    verdict, reason = (
-        pa.array([words[place] for words in lines]).take(pa.array(line)) for place in (1, 2)
-    )
+    was_unlisted = known(files.number("unlisted_at"))
+    # Such a file is then treated as one that no audit has found unreferenced.
+    is_new_again = was_unlisted & _is_listed_again(files)
+    since_before = np.where(was_unlisted, UNKNOWN, _since_before(files))
+    rules = _rules(files, facts, failed, since_before, was_unlisted & ~is_new_again)
+    rule_no = np.full(rows.num_rows, len(rules) - 1)
+    for number, rule in reversed(list(enumerate(rules))):
+        rule_no[rule.condition] = number
+    verdict = pa.array([rule.verdict for rule in rules]).take(pa.array(rule_no))
+    reason = pa.array([rule.reason for rule in rules]).take(pa.array(rule_no))
     kind = _kinds(files, failed, np.flatnonzero(arrays.flags(pc.equal(verdict, ORPHAN))))
-    of_files = pa.table(
+    judged = pa.table(
         {
             **{
                 name: column(rows, name)
@@ -196,7 +196,7 @@ def judged_files(parts: Tables, facts: Tables) -> dict[str, pa.Table]:
             "verdict": verdict,
             "reason": reason,
             "kind": kind,
-            **_state(files, of_single, since_before, checkpoints, is_as_others),
+            **_state(files, facts, since_before, checkpoints, is_new_again),
         }
     )
     is_live = pc.equal(verdict, LIVE)
@@ -205,38 +205,38 @@ def judged_files(parts: Tables, facts: Tables) -> dict[str, pa.Table]:
         rows,
     )
     return {
-        "storage_live": of_files.filter(is_live).select(_FILE.names).cast(_FILE),
-        "not_live": of_files.filter(pc.invert(is_live))
+        "storage_live": judged.filter(is_live).select(_FILE.names).cast(_FILE),
+        "not_live": judged.filter(pc.invert(is_live))
         .select(SCHEMAS["not_live"].names)
         .cast(SCHEMAS["not_live"]),
         "storage_pending": pending.select(REFERRED.names),
-        "storage_lost": _lost_directories(of_gone.filter(of_gone.column("is_covered")), rows),
+        "storage_lost": _lost_directories(vanished.filter(vanished.column("is_covered")), rows),
         "cube": cube,
     }
 
 
-def find_namers(parts: Tables, facts: Tables) -> dict[str, pa.Table]:
-    """``NAMERS``, from a first judgement of the files to which waste refers."""
-    rows, checkpoints = parts["files"], facts["checkpoints"]
-    row, number = _referrers(rows, _at_snapshots(rows, checkpoints))
-    of_waste = ~arrays.flags_of(checkpoints, "is_live")[number]
-    row, number = row[of_waste], number[of_waste]
-    judged = rows.take(pa.array(np.unique(row)))
-    not_live = judged_files({**parts, "files": judged}, facts)["not_live"]
-    at = arrays.places_in(rows.take(pa.array(row)), not_live, *PATHS.names)
+def find_namers(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
+    """``NAMERS``, from a first verdict on files to which waste refers."""
+    rows, checkpoints = parts["files"], shared["checkpoints"]
+    file_no, checkpoint_no = _referrers(rows, _at_snapshots(rows, checkpoints))
+    is_waste = ~arrays.flags_of(checkpoints, "is_live")[checkpoint_no]
+    file_no, checkpoint_no = file_no[is_waste], checkpoint_no[is_waste]
+    referred = rows.take(pa.array(np.unique(file_no)))
+    not_live = judge_files({**parts, "files": referred}, shared)["not_live"]
+    at = arrays.places_in(rows.take(pa.array(file_no)), not_live, *PATHS.names)
     verdict = arrays.taken(column(not_live, "verdict"), at)
-    is_own = arrays.flags(is_metadata(column(rows, "path").take(pa.array(row))))
+    is_own = arrays.flags(is_metadata(column(rows, "path").take(pa.array(file_no))))
     goes = is_own & arrays.flags(pc.equal(verdict, RETAINED_WASTE))
-    tells = goes | arrays.flags(pc.equal(verdict, KEPT))
-    found = pa.table({"checkpoint_no": number[tells], "goes": goes[tells]}, schema=NAMERS)
-    return {"namers": arrays.without_repeated(found, NAMERS.names)}
+    matters = goes | arrays.flags(pc.equal(verdict, KEPT))
+    namers = pa.table(
+        {"checkpoint_no": checkpoint_no[matters], "goes": goes[matters]}, schema=NAMERS
+    )
+    return {"namers": arrays.without_repeated(namers, NAMERS.names)}
 
 
-def _lost_directories(of_gone: pa.Table, rows: pa.Table) -> pa.Table:
-    """Job directories of files that are not listed, and whose referrers are forgotten from now
-    on.
-    """
-    paths = of_gone.select(PATHS.names)
+def _lost_directories(references: pa.Table, rows: pa.Table) -> pa.Table:
+    """Job directories of references without a listed file, now forgotten."""
+    paths = references.select(PATHS.names)
     if paths.num_rows:
         paths = paths.filter(pa.array(~arrays.are_in(paths, rows, *PATHS.names)))
     directories = with_places(paths).select(JOB_DIRECTORIES.names)
@@ -246,9 +246,7 @@ def _lost_directories(of_gone: pa.Table, rows: pa.Table) -> pa.Table:
 
 
 def _is_listed_again(files: _Files) -> Flags:
-    """Whether all audits since one that lacked it have listed it, for at least the age guard, and
-    no referrer can be forgotten.
-    """
+    """Listed again for the age guard at least, and without a forgotten referrer."""
     since, guarded_from = files.number("listed_since"), files.of_directory("guarded_from")
     is_long = known(since) & (since <= guarded_from)
     return is_long & ~files.is_of_directory("is_lost") & ~files.is_of_directory("in_doubt")
@@ -260,95 +258,89 @@ def _directory_keys(rows: pa.Table) -> pa.Array:
 
 
 def _facts(
-    files: _Files,
-    alike: pa.Table,
-    of_gone: pa.Table,
-    pending: pa.Table,
-    facts: Tables,
+    files: _Files, alike: pa.Table, vanished: pa.Table, pending: pa.Table, shared: Tables
 ) -> _Facts:
-    rows, checkpoints = files.rows, facts["checkpoints"]
+    """``vanished``, ``pending``: earlier references of vanished and unread ones."""
+    rows, checkpoints = files.rows, shared["checkpoints"]
     size = rows.num_rows
     snapshot = _at_snapshots(rows, checkpoints)
-    of, number = _referrers(rows, snapshot)
-    is_live = arrays.flags_of(checkpoints, "is_live")[number]
-    is_attested = arrays.flags_of(checkpoints, "is_attested")[number]
+    file_no, checkpoint_no = _referrers(rows, snapshot)
+    is_live = arrays.flags_of(checkpoints, "is_live")[checkpoint_no]
+    is_attested = arrays.flags_of(checkpoints, "is_attested")[checkpoint_no]
     excluded = np.zeros(size, np.bool_)
-    for row in facts["excluded"].to_pylist():
+    for row in shared["excluded"].to_pylist():
         below = pc.and_(
             are_below(column(rows, "path"), row["directory"]),
             pc.equal(column(rows, "audit_id"), row["audit_id"]),
         )
         excluded |= arrays.flags(below)
-    restored = facts["restored"]
+    restored = shared["restored"]
     restored_from = np.zeros(size, np.bool_)
     if restored.num_rows:
-        inside = pc.binary_join_element_wise(
+        directories = pc.binary_join_element_wise(
             column(rows, "audit_id"), directories_of(column(rows, "path")), "\0"
         )
         restored_from = (
-            arrays.find_places(inside, arrays.joined(restored, "audit_id", "directory")) >= 0
+            arrays.find_places(directories, arrays.joined(restored, "audit_id", "directory")) >= 0
         )
-    gone_of = of_gone.group_by(PATHS.names).aggregate([("metadata_path", "max")])
+    by_path = vanished.group_by(PATHS.names).aggregate([("metadata_path", "max")])
     return _Facts(
-        live=np.maximum(arrays.maxima(of[is_live], number[is_live], size), -1),
-        waste=np.maximum(arrays.maxima(of[~is_live], number[~is_live], size), -1),
+        live=_largest_number(file_no[is_live], checkpoint_no[is_live], size),
+        waste=_largest_number(file_no[~is_live], checkpoint_no[~is_live], size),
         snapshot=snapshot >= 0,
         other_spelling=arrays.are_in(rows, alike, *PATHS.names),
-        gone=_at_snapshots(rows, facts["gone"]) >= 0,
+        gone=_at_snapshots(rows, shared["gone"]) >= 0,
         unread_referrer=arrays.are_in(rows, pending, *PATHS.names),
         restored_from=restored_from,
-        attested=arrays.marked(of[is_attested], size),
+        attested=arrays.marked(file_no[is_attested], size),
         excluded=excluded,
         newly_vanished=arrays.taken(
-            column(gone_of, "metadata_path_max"),
-            arrays.places_in(rows, gone_of, *PATHS.names),
+            column(by_path, "metadata_path_max"), arrays.places_in(rows, by_path, *PATHS.names)
         ),
     )
 
 
+def _largest_number(file_no: Numbers, checkpoint_no: Numbers, size: int) -> Numbers:
+    return np.maximum(arrays.maxima(file_no, checkpoint_no, size), -1)
+
+
 def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
-    """The index of each file in ``snapshots``; only ``_metadata`` are looked up, which are few."""
-    found = np.full(rows.num_rows, -1)
+    """Index in ``snapshots`` or -1. Only _metadata, which are few, are looked up."""
+    index = np.full(rows.num_rows, -1)
     at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
-    found[at] = arrays.find_places(
+    index[at] = arrays.find_places(
         arrays.joined(rows.take(pa.array(at)), "audit_id", "path"),
         arrays.joined(snapshots, "audit_id", "metadata_path"),
     )
-    return found
+    return index
 
 
 def _referrers(rows: pa.Table, snapshot: Numbers) -> tuple[Numbers, Numbers]:
-    """Indexes of files, each with the number of a checkpoint that refers to it or is it."""
+    """(file, checkpoint) by reference; a _metadata also with its own checkpoint."""
     referrers = column(rows, "referrers")
-    of = np.concatenate(
-        [
-            pc.list_parent_indices(referrers).to_numpy(zero_copy_only=False),
-            np.flatnonzero(snapshot >= 0),
-        ]
+    file_no = np.concatenate(
+        [np.asarray(pc.list_parent_indices(referrers)), np.flatnonzero(snapshot >= 0)]
     )
-    number = np.concatenate(
-        [pc.list_flatten(referrers).to_numpy(zero_copy_only=False), snapshot[snapshot >= 0]]
+    checkpoint_no = np.concatenate(
+        [np.asarray(pc.list_flatten(referrers)), snapshot[snapshot >= 0]]
     )
-    return of.astype(np.int64), number.astype(np.int64)
+    return file_no.astype(np.int64), checkpoint_no.astype(np.int64)
 
 
 def _since_before(files: _Files) -> Numbers:
-    """When an earlier audit found it unreferenced, unless it was referred to since."""
     since, referred_at = files.number("unreferenced_since"), files.number("last_referred_at")
     return np.where(later(since, referred_at) | ~known(since) | ~known(referred_at), since, UNKNOWN)
 
 
 def _state(
-    files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.Table, is_as_others: Flags
+    files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.Table, is_new_again: Flags
 ) -> dict[str, pa.Array]:
-    """The state of files for the next audit."""
     unlisted_at, listed_since = (
-        np.where(is_as_others, UNKNOWN, files.number(name))
+        np.where(is_new_again, UNKNOWN, files.number(name))
         for name in ("unlisted_at", "listed_since")
     )
     as_of = files.of_directory("as_of")
-    # An audit in doubt may have missed a referrer: it proves nothing, but does not undo earlier
-    # proofs.
+    # An audit in doubt may have missed a referrer: it proves nothing, but earlier proofs stay valid.
     proves_nothing = files.is_of_directory("in_doubt") | facts.unread_referrer | known(unlisted_at)
     first_found = np.where(proves_nothing, UNKNOWN, as_of)
     since = np.where(known(since_before), since_before, first_found)
@@ -368,12 +360,16 @@ def _state(
     }
 
 
-def _lines(
+class _Rule(NamedTuple):
+    condition: Flags
+    verdict: str
+    reason: str
+
+
+def _rules(
     files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before: Numbers, unlisted: Flags
-) -> list[tuple[Flags, str, str]]:
-    """(condition, verdict, reason): the first true one decides. Comparisons with unknown values are
-    false.
-    """
+) -> list[_Rule]:
+    """The first true condition decides. Comparisons with unknown are false."""
     path, place = files.text("path"), files.text("place")
     modified = files.number("modified")
     age_from = np.maximum(modified, files.number("first_seen_at"))
@@ -395,8 +391,8 @@ def _lines(
     bad_time = ~known(modified) | later(modified, files.of_directory("future_from"))
     earlier = later(as_of, since_before)
     completed_between = later(last_completed_at, since_before) & ~later(last_completed_at, as_of)
-    # Without a second audit, a file could be needed by a checkpoint that completed while the root
-    # was listed.
+    # A checkpoint that completed while the root was listed may need the file: the next audit sees
+    # it.
     ended_recently = later(last_completed_at, guarded_from) & terminal
     ended_at = files.of_directory("ended_at")
     left_until = np.where(
@@ -409,7 +405,7 @@ def _lines(
     was_referred = arrays.flags(pc.is_valid(files.text("vanished_referrer"))) | arrays.flags(
         pc.is_valid(facts.newly_vanished)
     )
-    return [
+    rules = [
         (live & facts.snapshot, LIVE, "snapshot"),
         (live, LIVE, "referred"),
         (facts.restored_from, LIVE, "restored_from"),
@@ -455,16 +451,15 @@ def _lines(
         (waste, RETAINED_WASTE, "superseded"),
         (np.ones(files.rows.num_rows, np.bool_), ORPHAN, "unreferenced"),
     ]
+    return [_Rule(*rule) for rule in rules]
 
 
 def _is_left_behind(files: _Files) -> Flags:
-    """Files of ForSt databases that no attempt of today can use.
-
-    The database of an attempt consists of what that attempt wrote, and of what the checkpoint that
-    it was restored from names. So a file goes that was written before all attempts of today were
-    deployed, and that no checkpoint was ever seen to name. What an earlier run under the same id
-    wrote may be read by an attempt whose checkpoints hold copies (Flink's
-    ``DataTransferStrategyBuilder``), which nothing tells.
+    """Whether no present attempt can use a file of a ForSt database: one written before all were
+    deployed, to which no audit saw a checkpoint refer. An attempt's database has files that it
+    wrote, and those of the checkpoint it was restored from. Files of an earlier run under the same
+    id may be used: an attempt's checkpoints may hold copies of them (Flink's
+    ``DataTransferStrategyBuilder``).
     """
     apart, modified = CLOCKS_APART_S * US_PER_S, files.number("modified")
     started_at, redeployed_at, ended_at = (
@@ -478,8 +473,8 @@ def _is_left_behind(files: _Files) -> Flags:
 
 
 def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Array:
-    """Why an orphan is one, else null. A file in ``shared/`` only shows it by its time."""
-    of_one, lost = failed.of_number_or_time(
+    """``KINDS`` of orphans. In ``shared/``, only its time ties a file to a failed checkpoint."""
+    is_failed, is_lost = failed.of_number_or_time(
         files.at, files.number("checkpoint_id"), files.number("modified"), orphans
     )
     merged = arrays.flags(pc.is_in(files.text("place"), value_set=pa.array(MERGED)))
@@ -492,14 +487,14 @@ def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Arr
     dead = files.is_of_directory("terminal") & ~files.is_of_directory("job_needed")
     kind_codes = np.full(files.rows.num_rows, -1)
     kind_codes[orphans] = _KINDS.index("unknown")
-    for which, kind in (
+    for flags, kind in (
         (dead, "dead_job"),
         (undeleted, "undeleted"),
-        (of_one, "failed_checkpoint"),
-        (lost, "unacknowledged"),
+        (is_failed, "failed_checkpoint"),
+        (is_lost, "unacknowledged"),
         (merged, "merging_remainder"),
         (database & ~dead, "ended_attempt"),
         (unfinished, "unfinished_metadata"),
     ):
-        kind_codes[orphans[which[orphans]]] = _KINDS.index(kind)
+        kind_codes[orphans[flags[orphans]]] = _KINDS.index(kind)
     return arrays.taken(pa.array(_KINDS), kind_codes)

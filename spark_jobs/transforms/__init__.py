@@ -1,3 +1,3 @@
-"""DataFrame → DataFrame, for volume: samples, files, log text. No session, path, environment or
-clock. The same row may come several times: fold by the table's identity first.
+"""Transforms of large data: samples, files, log text; without path, environment or clock. Rows may
+come several times, so they are first reduced to one for each identity.
 """

@@ -1,5 +1,5 @@
-"""Counters of the subtasks of a vertex at two instants of a window: in the *newest* answer with
-counters, and the *first* one of the same attempts. Executors import this module: nothing but Arrow
+"""Record counters of a vertex's subtasks at two instants of a window: in the *newest* answer with
+counters, and the *first* with the same attempts. Executors import this module: it needs only Arrow
 and NumPy.
 """
 
@@ -14,24 +14,19 @@ AT = "counted_at"
 
 
 def counters(cells: Cells) -> pa.StructArray:
-    """``at`` and arrays over subtasks. ``newest`` is null if no answer has counters, ``first`` if
-    no earlier one has all subtasks in the same attempts.
+    """Answers ``newest`` and ``first`` of each window: instant ``at``, arrays over subtasks. Null
+    without counters, or if no earlier answer has all subtasks in the same attempts.
     """
-    read = {name: cells.reals(name) for name in COUNTERS}
-    counts = ~np.isnan(read["records_in"]) | ~np.isnan(read["records_out"])
-    known = (
-        cells.running() & counts & ~np.isnan(read["attempt"]) & _is_dated(cells)[_sample_of(cells)]
-    )
+    values = {name: cells.reals(name) for name in COUNTERS}
+    has_counter = ~np.isnan(values["records_in"]) | ~np.isnan(values["records_out"])
+    has_instant = np.asarray(pc.is_valid(cells.samples[AT]))
+    known = cells.running() & has_counter & ~np.isnan(values["attempt"])
+    known &= has_instant[_sample_of(cells)]
     newest = _newest(cells, known)
-    first = _first_of_same(cells, known, read["attempt"], newest)
-    parts = {"newest": newest, "first": first}
-    arrays = [_answers(cells, read, known, places) for places in parts.values()]
-    return pa.StructArray.from_arrays(arrays, names=list(parts))
-
-
-def _is_dated(cells: Cells) -> Flags:
-    dated: Flags = pc.is_valid(cells.samples[AT]).to_numpy(zero_copy_only=False)
-    return dated
+    first = _first_of_same(cells, known, values["attempt"], newest)
+    answers = {"newest": newest, "first": first}
+    arrays = [_answers(cells, values, known, samples) for samples in answers.values()]
+    return pa.StructArray.from_arrays(arrays, names=list(answers))
 
 
 def _sample_of(cells: Cells) -> Ints:
@@ -39,21 +34,22 @@ def _sample_of(cells: Cells) -> Ints:
 
 
 def _newest(cells: Cells, known: Flags) -> Ints:
-    counted = np.bincount(_sample_of(cells)[known], minlength=len(cells.wide)) > 0
+    has_counters = np.bincount(_sample_of(cells)[known], minlength=len(cells.wide)) > 0
     return np.maximum.reduceat(
-        np.where(counted, np.arange(len(cells.wide)), -1), cells.first_of_window
+        np.where(has_counters, np.arange(len(cells.wide)), -1), cells.first_of_window
     )
 
 
 def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) -> Ints:
+    """The first sample with all counters of the newest one's attempts, else -1."""
     samples = len(cells.wide)
     is_newest = np.zeros(samples, bool)
     is_newest[newest[newest >= 0]] = True
-    wanted = known & is_newest[_sample_of(cells)]
-    attempt_of_slot = np.full(cells.slots, np.nan)
-    attempt_of_slot[cells.slot[wanted]] = attempts[wanted]
-    same = known & (attempts == attempt_of_slot[cells.slot])
-    subtasks = np.bincount(_sample_of(cells)[same], minlength=samples)
+    in_newest = known & is_newest[_sample_of(cells)]
+    newest_attempt = np.full(cells.slots, np.nan)
+    newest_attempt[cells.slot[in_newest]] = attempts[in_newest]
+    is_same = known & (attempts == newest_attempt[cells.slot])
+    subtasks = np.bincount(_sample_of(cells)[is_same], minlength=samples)
     windows = np.repeat(np.arange(len(newest)), np.diff(np.append(cells.first_of_window, samples)))
     needed = np.where(newest >= 0, subtasks[np.maximum(newest, 0)], -1)[windows]
     firsts = np.minimum.reduceat(
@@ -62,23 +58,24 @@ def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) ->
     return np.where((newest >= 0) & (firsts < newest), firsts, -1)
 
 
-def _answers(cells: Cells, read: dict[str, Reals], known: Flags, places: Ints) -> pa.StructArray:
-    there = places >= 0
-    wide = np.where(there, cells.wide[np.maximum(places, 0)], 0)
+def _answers(cells: Cells, values: dict[str, Reals], known: Flags, samples: Ints) -> pa.StructArray:
+    is_present = samples >= 0
+    wide = np.where(is_present, cells.wide[np.maximum(samples, 0)], 0)
     starts = np.cumsum(wide) - wide
-    # The cells of a sample lie side by side.
-    at = (
+    # The cells of a sample are side by side.
+    cell = (
         np.arange(wide.sum())
         - np.repeat(starts, wide)
-        + np.repeat(cells.first_cell[np.maximum(places, 0)], wide)
+        + np.repeat(cells.first_cell[np.maximum(samples, 0)], wide)
     )
     ends = pa.array(np.append(starts, wide.sum()).astype(np.int32))
     lists = [
-        pa.ListArray.from_arrays(ends, _wholes(read[name][at], known[at])) for name in COUNTERS
+        pa.ListArray.from_arrays(ends, _wholes(values[name][cell], known[cell]))
+        for name in COUNTERS
     ]
-    instants = cells.samples[AT].take(pa.array(places, mask=~there))
+    instants = cells.samples[AT].take(pa.array(samples, mask=~is_present))
     return pa.StructArray.from_arrays(
-        [instants, *lists], names=["at", *COUNTERS], mask=pa.array(~there)
+        [instants, *lists], names=["at", *COUNTERS], mask=pa.array(~is_present)
     )
 
 

@@ -1,5 +1,3 @@
-"""Log records → typed events (:mod:`ingest.flink_logs.events`)."""
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +37,7 @@ RECORD_COLUMNS = (
 
 
 def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The columns of ``EVENT`` that are known. Records have at least ``level`` and ``message``."""
+    """Events with the columns that can be filled. Records need ``level`` and ``message``."""
     for batch in batches:
         with without_garbage_collection():
             events = _events_of(batch)
@@ -52,30 +50,27 @@ def served_event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 
 def with_served(events: pa.RecordBatch) -> pa.RecordBatch:
-    """``EVENT`` → ``SERVED_EVENT``. Columns that no line can fill may be missing."""
-    known = {name: events.column(name) for name in events.schema.names}
-    change = pc.binary_join_element_wise(
-        known["from_state"], known["to_state"], " -> "
-    )  # null if one is not known
-    known["served_reason"] = pc.coalesce(
-        known["reason"], change, known["to_state"], known["from_state"]
+    """``EVENT`` → ``SERVED_EVENT``; missing columns are null."""
+    arrays = {name: events.column(name) for name in events.schema.names}
+    # The change is null if one of its states is unknown.
+    change = pc.binary_join_element_wise(arrays["from_state"], arrays["to_state"], " -> ")
+    arrays["served_reason"] = pc.coalesce(
+        arrays["reason"], change, arrays["to_state"], arrays["from_state"]
     )
-    known["fields"] = pa.array(_fields(known, events.num_rows), pa.string())
+    arrays["fields"] = pa.array(_fields(arrays, events.num_rows), pa.string())
     columns = [
-        known.get(field.name, pa.nulls(events.num_rows, field.type)) for field in SERVED_EVENT
+        arrays.get(field.name, pa.nulls(events.num_rows, field.type)) for field in SERVED_EVENT
     ]
     return pa.RecordBatch.from_arrays(columns, schema=SERVED_EVENT)
 
 
-def _fields(known: Mapping[str, pa.Array], rows: int) -> Iterator[str]:
+def _fields(arrays: Mapping[str, pa.Array], rows: int) -> Iterator[str]:
     columns = {
         name: values.to_pylist()
-        for name, values in known.items()
+        for name, values in arrays.items()
         if name in LOG_EVENT_FIELDS and values.null_count < rows
     }
-    columns["trigger_time"] = _map_distinct(
-        known["trigger_time"], _in_json, pa.string()
-    ).to_pylist()
+    columns["trigger_time"] = _map_distinct(arrays["trigger_time"], _iso, pa.string()).to_pylist()
     names = [name for name in LOG_EVENT_FIELDS if name in columns]
     for values in zip(*(columns[name] for name in names), strict=True):
         present = {
@@ -84,7 +79,7 @@ def _fields(known: Mapping[str, pa.Array], rows: int) -> Iterator[str]:
         yield json.dumps(present, separators=(",", ":"), ensure_ascii=False) if present else "{}"
 
 
-def _in_json(instant: datetime) -> str:
+def _iso(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -94,29 +89,26 @@ def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
         None if message is None else parse_message(level, message)
         for level, message in zip(levels, messages, strict=True)
     ]
-    reported = list(filter(None, parsed))
-    if not reported:
+    events = list(filter(None, parsed))
+    if not events:
         return None
     records = batch.select([name for name in batch.schema.names if name in RECORD_COLUMNS])
-    if len(reported) < batch.num_rows:
+    if len(events) < batch.num_rows:
         records = records.filter(pa.array([event is not None for event in parsed]))
-    columns = {
-        **dict(zip(records.schema.names, records.columns, strict=True)),
-        **_columns(reported),
-    }
+    columns = {**dict(zip(records.schema.names, records.columns, strict=True)), **_columns(events)}
     names = [name for name in EVENT.names if name in columns]
     return pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 
 
-def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
-    kinds, fields, values, reasons, reason_texts, messages, details = zip(*reported, strict=True)
+def _columns(events: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
+    kinds, fields, values, reasons, reason_texts, messages, details = zip(*events, strict=True)
     read = _fields_read(fields, values)
-    whole = {name: read[name].cast(pa.int64()) for name in INT_FIELDS}
-    number = whole.pop("subtask_number")
+    integers = {name: read[name].cast(pa.int64()) for name in INT_FIELDS}
+    number = integers.pop("subtask_number")  # counted from 1
     vertex, subtask, attempt = _attempts(read["execution_id"])
     return {
         **read,
-        **whole,
+        **integers,
         "kind": pa.array(kinds, pa.string()),
         "reason": pa.array(reasons, pa.string()),
         "reason_text": pa.array(reason_texts, pa.string()),
@@ -130,7 +122,7 @@ def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
             subtask,
             pc.if_else(pc.greater(number, 0), pc.subtract(number, 1), pa.scalar(None, pa.int64())),
         ),
-        "attempt": pc.coalesce(attempt, whole["attempt"]),
+        "attempt": pc.coalesce(attempt, integers["attempt"]),
     }
 
 
@@ -174,16 +166,15 @@ def _instants(epoch_ms: pa.Array) -> pa.Array:
 
 def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:
     distinct = execution_ids.dictionary_encode()
-    read = [attempt_of(text) or (None, None, None) for text in distinct.dictionary.to_pylist()]
+    attempts = [attempt_of(text) or (None, None, None) for text in distinct.dictionary.to_pylist()]
     kinds = (pa.string(), pa.int64(), pa.int64())
     return tuple(
-        pa.array([parts[place] for parts in read], kind).take(distinct.indices)
-        for place, kind in enumerate(kinds)
+        pa.array([parts[index] for parts in attempts], kind).take(distinct.indices)
+        for index, kind in enumerate(kinds)
     )
 
 
 def _map_distinct(values: pa.Array, function: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
     distinct = values.dictionary_encode()
-    return pa.array([function(value) for value in distinct.dictionary.to_pylist()], kind).take(
-        distinct.indices
-    )
+    results = [function(value) for value in distinct.dictionary.to_pylist()]
+    return pa.array(results, kind).take(distinct.indices)

@@ -1,5 +1,5 @@
-"""The work of a Python worker: rows of jobs from Arrow, through :mod:`spark_jobs.fold`, back into
-Arrow. Executors import this module: nothing but Arrow, the fold and the diagnosis core.
+"""Folds rows of jobs: Arrow → ``spark_jobs.fold`` → Arrow. Executors import this module: it needs
+only Arrow, the fold and the diagnosis core.
 """
 
 import gc
@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import fields
 from datetime import timedelta
 from itertools import accumulate, chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -40,7 +40,7 @@ from spark_jobs.serving import (
     ServingTable,
 )
 from spark_jobs.spans import LINES_AFTER_TRIGGER
-from spark_jobs.step_schemas import ASKED, JOB_KEY, LOOKUP
+from spark_jobs.step_schemas import JOB_KEY, LOOKUP, METADATA_NEEDS
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.grouped_batches import Group, groups
 
@@ -50,21 +50,33 @@ ERROR_CHARS = 500
 ROWS_AT_ONCE = 20_000
 LEFT_OUT = "its facts and verdicts could not be computed"
 
-_PASSED_ON: Mapping[
-    str, tuple[ServingTable, tuple[str, ...], tuple[str, ...], Mapping[str, str]]
-] = {
-    "events": (
+
+class _PassedOn(NamedTuple):
+    """``identity`` of a row; ``order``: columns that tell its newest version; ``renamed``: serving
+    column → column of the part.
+    """
+
+    table: ServingTable
+    identity: tuple[str, ...]
+    order: tuple[str, ...]
+    renamed: Mapping[str, str] = {}
+
+
+_PASSED_ON: Mapping[str, _PassedOn] = {
+    "events": _PassedOn(
         LOG_EVENT,
         LINE,
         ("observed_at",),
         {"vertex_name": "task", "reason": "served_reason", "as_of": "observed_at"},
     ),
-    "windows": (PRESSURE_WINDOW, ("vertex_id", "window_start"), ("as_of",), {}),
-    "exceptions": (JOB_EXCEPTION, ("ts", "task_key", "exception_name"), ("is_root", "as_of"), {}),
-    "skips": (SKIPPED_INPUT, ("observed_at", "subject", "reason"), ("as_of", "detail"), {}),
+    "windows": _PassedOn(PRESSURE_WINDOW, ("vertex_id", "window_start"), ("as_of",)),
+    "exceptions": _PassedOn(
+        JOB_EXCEPTION, ("ts", "task_key", "exception_name"), ("is_root", "as_of")
+    ),
+    "skips": _PassedOn(SKIPPED_INPUT, ("observed_at", "subject", "reason"), ("as_of", "detail")),
 }
-"""Part → (its serving table, identity of a row, order of two versions, renamed columns)."""
-_MADE = (
+"""Parts whose rows are served as they are, each once."""
+_FOLDED_TABLES = (
     CHECKPOINT_FACT,
     JOB_ANNOTATION,
     JOB_START,
@@ -87,24 +99,25 @@ FOLDED = pa.schema(
         (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
     ]
 )
-"""``lookup``: the job was not folded, since earlier rows are needed."""
+"""If a job has a ``lookup``, it was not folded: it needs these earlier rows."""
 
 _READ: Mapping[str, Sequence[str] | None] = {
     "skips": ("observed_at", "subject", "reason", "detail", "as_of"),
     group_windows.PART: (),
-    group_windows.FOUND_PART: (),
+    group_windows.EARLIER_PART: (),
     "windows": group_windows.WINDOW,
 }
-"""Fields that are taken out of Arrow; of parts that are not named, all."""
-_FOUND_BY = {
-    "found_checkpoints": ("trigger_time", 0),
-    "found_vertex_checkpoints": ("trigger_time", 0),
-    "found_lines": ("ts", LINES_AFTER_TRIGGER // timedelta(milliseconds=1)),
+"""Fields that are converted to plain rows; of parts that are not in this mapping, all fields."""
+_LOOKED_UP_BY = {
+    "earlier_checkpoints": ("trigger_time", 0),
+    "earlier_vertex_checkpoints": ("trigger_time", 0),
+    "earlier_lines": ("ts", LINES_AFTER_TRIGGER // timedelta(milliseconds=1)),
 }
-"""Rows are looked up for several jobs at once: these columns tell which are in the span of one job.
+"""Part → column and tolerance in ms by which rows are selected. Rows are looked up for several jobs
+at once, so some are outside the span of a single job.
 """
-_UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
-_AS_NEWS = tuple(
+_BAD_VALUE_ERRORS = (pa.ArrowException, OverflowError, ValueError, TypeError)
+_UPDATE_PARTS = tuple(
     field.name
     for field in fields(JobUpdate)
     if field.default == () and field.name not in ("vertex_windows", "pressure")
@@ -112,49 +125,48 @@ _AS_NEWS = tuple(
 
 
 def folded_batches(
-    batches: Iterable[pa.RecordBatch], settings: Settings, older_snapshots: bool = False
+    batches: Iterable[pa.RecordBatch], settings: Settings, has_older_snapshots: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """A row of ``FOLDED`` for each job. ``batches``: rows of ``cluster``, ``job_id`` and a struct
-    for each part, sorted by job. A job that cannot be folded affects no other: its state stays, and
-    a skipped input says why.
+    """``FOLDED`` of each job. ``batches``: ``cluster``, ``job_id`` and a struct for each part,
+    sorted by job. If a fold fails, the job's state stays and a skipped input says why.
     """
-    # Rows form no cycles: garbage collection of millions of them took more time than the rules.
+    # Garbage collection of millions of rows took more time than the rules, and they form no cycles.
     gc.disable()
     try:
-        held: list[tuple[Group, dict[str, Any]]] = []
+        pending: list[tuple[Group, Row]] = []
         rows = 0
-        for group in jobs_of(batches):
-            held.append((group, _fold(group, settings, older_snapshots)))
+        for group in job_groups(batches):
+            pending.append((group, _fold(group, settings, has_older_snapshots)))
             rows += group.size
             if rows >= ROWS_AT_ONCE:
-                yield _arrow(held)
-                held, rows = [], 0
-        if held:
-            yield _arrow(held)
+                yield _arrow(pending)
+                pending, rows = [], 0
+        if pending:
+            yield _arrow(pending)
     finally:
         gc.enable()
 
 
-def jobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
+def job_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
     return group_windows.with_windows(groups(batches, _READ))
 
 
-def asked_batches(
+def metadata_need_batches(
     batches: Iterable[pa.RecordBatch], settings: Settings
 ) -> Iterator[pa.RecordBatch]:
-    """None for a job that cannot be folded."""
+    """``METADATA_NEEDS`` of each job; none if it cannot be folded."""
     rows: list[Row] = []
-    for group in jobs_of(batches):
+    for group in job_groups(batches):
         if group.key[1] is not None:
             with suppress(Exception):  # folding reports the error
-                rows += _asked(group, settings)
-    yield pa.RecordBatch.from_pylist(rows, ASKED)
+                rows += _metadata_needs(group, settings)
+    yield pa.RecordBatch.from_pylist(rows, METADATA_NEEDS)
 
 
-def _asked(group: Group, settings: Settings) -> Iterator[Row]:
+def _metadata_needs(group: Group, settings: Settings) -> Iterator[Row]:
     state = unpacked(_unchanged(group)["state"])
     facts: Sequence[Row] = state.facts
-    if _has_news(group):
+    if _has_new_rows(group):
         result = fold_group(group, settings)
         if isinstance(result, Lookup):
             return
@@ -166,35 +178,33 @@ def _asked(group: Group, settings: Settings) -> Iterator[Row]:
     }
 
 
-def _fold(group: Group, settings: Settings, older_snapshots: bool) -> dict[str, Any]:
-    same = _unchanged(group)
-    if group.key[1] is None or not _has_news(group):
-        return same
+def _fold(group: Group, settings: Settings, has_older_snapshots: bool) -> Row:
+    unchanged = _unchanged(group)
+    if group.key[1] is None or not _has_new_rows(group):
+        return unchanged
     try:
-        result = fold_group(group, settings, older_snapshots)
-        return same | (
-            {"state": None, "lookup": result._asdict()}
-            if isinstance(result, Lookup)
-            else _result_row(result)
-        )
+        result = fold_group(group, settings, has_older_snapshots)
+        if isinstance(result, Lookup):
+            return unchanged | {"state": None, "lookup": result._asdict()}
+        return unchanged | _result_row(result)
     except Exception as error:
         return _failure_row(group, error)
 
 
-def _has_news(group: Group) -> bool:
+def _has_new_rows(group: Group) -> bool:
     return any(part not in ("state", "skips", "windows") for part in group.parts) or (
         "windows" in group.parts and bool("state" in group.parts or group.rows("windows"))
     )
 
 
-def _unchanged(group: Group) -> dict[str, Any]:
+def _unchanged(group: Group) -> Row:
     return {
         **dict(zip(JOB, group.key, strict=True)),
         "state": next((row["state"] for row in group.rows("state")), None),
     }
 
 
-def _result_row(result: JobResult) -> dict[str, Any]:
+def _result_row(result: JobResult) -> Row:
     judgement = result.judgement
     tables: list[tuple[ServingTable, Sequence[Row]]] = [
         (CHECKPOINT_FACT, result.facts),
@@ -202,7 +212,7 @@ def _result_row(result: JobResult) -> dict[str, Any]:
         (JOB_START, result.new_starts),
         (JOB_HOST, result.new_hosts),
         (HOST_EVENT, result.host_events),
-        # A job submitted while its cluster was read may first appear in the slots of TaskManagers.
+        # A job submitted while its cluster was read may so far only be known by its slots.
         (JOB_CURRENT, [] if result.current["as_of"] is None else [result.current]),
         (SIZE_TREND, [result.trend] if result.trend else []),
     ]
@@ -221,7 +231,7 @@ def _result_row(result: JobResult) -> dict[str, Any]:
     }
 
 
-def _failure_row(group: Group, error: Exception) -> dict[str, Any]:
+def _failure_row(group: Group, error: Exception) -> Row:
     cluster, job_id = group.key
     logger.error("Job %s of %s cannot be folded", job_id, cluster, exc_info=error)
     observed_at = max(
@@ -244,26 +254,27 @@ def _failure_row(group: Group, error: Exception) -> dict[str, Any]:
 
 
 def fold_group(
-    group: Group, settings: Settings, older_snapshots: bool = False
+    group: Group, settings: Settings, has_older_snapshots: bool = False
 ) -> JobResult | Lookup:
-    return fold(news_of(group, older_snapshots), unpacked(_unchanged(group)["state"]), settings)
+    update = update_of(group, has_older_snapshots)
+    return fold(update, unpacked(_unchanged(group)["state"]), settings)
 
 
-def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
-    windows, looked_up = group.rows("windows"), group.rows("found")
-    news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
-    for part, (column, later_ms) in _FOUND_BY.items():
-        news[part] = [
+def update_of(group: Group, has_older_snapshots: bool = False) -> JobUpdate:
+    windows, looked_up = group.rows("windows"), group.rows("looked_up")
+    parts: Row = {part: group.rows(part) for part in _UPDATE_PARTS}
+    for part, (column, later_ms) in _LOOKED_UP_BY.items():
+        parts[part] = [
             row
-            for row in news[part]
+            for row in parts[part]
             if row[column] is not None
             and looked_up[0]["from_ms"] <= row[column] <= looked_up[0]["to_ms"] + later_ms
         ]
     return JobUpdate(
         group.key[0],
         group.key[1] or "",
-        **news,
-        older_snapshots=older_snapshots,
+        **parts,
+        has_older_snapshots=has_older_snapshots,
         vertex_windows=[
             row["readings"]
             | {
@@ -276,28 +287,26 @@ def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
             {name: row[name] for name in row if name not in ("readings", "newest_ts", "counters")}
             for row in windows
         ],
-        found=(looked_up[0]["from_ms"], looked_up[0]["to_ms"]) if looked_up else None,
+        looked_up_span=(looked_up[0]["from_ms"], looked_up[0]["to_ms"]) if looked_up else None,
     )
 
 
-def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
-    results = [result for _, result in held]
+def _arrow(folded: Sequence[tuple[Group, Row]]) -> pa.RecordBatch:
     try:
-        columns = _result_arrays(results)
-    except _UNFIT:
-        # A value fits no column: found by trying one job after the other.
-        results = [_fitting(group, result) for group, result in held]
-        columns = _result_arrays(results)
-    groups_and_results = [(group, result) for (group, _), result in zip(held, results, strict=True)]
-    for part, (table, *_) in _PASSED_ON.items():
-        columns[table.name] = _passed_on(groups_and_results, part)
+        columns = _result_arrays([result for _, result in folded])
+    except _BAD_VALUE_ERRORS:
+        # A value does not fit its column: each job is tried alone to find it.
+        folded = [(group, _checked_result(group, result)) for group, result in folded]
+        columns = _result_arrays([result for _, result in folded])
+    for part, passed_on in _PASSED_ON.items():
+        columns[passed_on.table.name] = _passed_on_lists(folded, part)
     counts = [columns[table.name].value_lengths().cast(pa.int64()) for table in _TABLES]
     columns[ROWS] = pa.StructArray.from_arrays(counts, names=[table.name for table in _TABLES])
     return pa.RecordBatch.from_arrays([columns[name] for name in FOLDED.names], schema=FOLDED)
 
 
-def _result_arrays(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
-    one_each = {
+def _result_arrays(results: Sequence[Row]) -> dict[str, pa.Array]:
+    values = {
         name: pa.array([result.get(name) for result in results], FOLDED.field(name).type)
         for name in (*JOB, "state", "lookup")
     }
@@ -305,64 +314,61 @@ def _result_arrays(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
         table.name: pa.array(
             [result.get(table.name, ()) for result in results], FOLDED.field(table.name).type
         )
-        for table in _MADE
+        for table in _FOLDED_TABLES
     }
-    return one_each | lists
+    return values | lists
 
 
-def _fitting(group: Group, result: dict[str, Any]) -> dict[str, Any]:
+def _checked_result(group: Group, result: Row) -> Row:
     try:
         _result_arrays([result])
-    except _UNFIT as error:
+    except _BAD_VALUE_ERRORS as error:
         return _failure_row(group, error)
     return result
 
 
-def _passed_on(held: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa.ListArray:
+def _passed_on_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa.ListArray:
+    """By job, the newest version of each row of a part, and skipped inputs of the fold."""
     table, identity, order, _ = _PASSED_ON[part]
     arrays: list[pa.StructArray] = []
-    names: list[str | None] = []
-    kept: list[list[int]] = []
-    rows = 0
-    for group, result in held:
+    vertex_names: list[str | None] = []
+    indexes: list[list[int]] = []
+    total = 0
+    for group, result in folded:
         if part not in group.parts or result.get("lookup"):
-            kept.append([])
+            indexes.append([])
             continue
-        of_job = group.rows(part)
-        kept.append([rows + place for place in newest_places(of_job, identity, order)])
+        rows = group.rows(part)
+        indexes.append([total + index for index in newest_places(rows, identity, order)])
         arrays += group.arrays(part)
-        rows += len(of_job)
+        total += len(rows)
         if table is PRESSURE_WINDOW:
-            known = result.get("vertex_names", {})
-            names += [known.get(row["vertex_id"]) for row in of_job]
-    own = [result.get("failed", ()) if table is SKIPPED_INPUT else () for _, result in held]
-    for places, failed in zip(kept, own, strict=True):
-        places += range(rows, rows + len(failed))
-        rows += len(failed)
-    pieces = [_serve(pa.concat_arrays(arrays), part, names)] if arrays else []
-    served = pa.concat_arrays([*pieces, pa.array(chain.from_iterable(own), struct(table))])
-    places = list(chain.from_iterable(kept))
-    return _lists(
-        served if places == list(range(rows)) else served.take(pa.array(places, pa.int64())),
-        map(len, kept),
-    )
+            names = result.get("vertex_names", {})
+            vertex_names += [names.get(row["vertex_id"]) for row in rows]
+    skips = [result.get("failed", ()) if table is SKIPPED_INPUT else () for _, result in folded]
+    for job_indexes, job_skips in zip(indexes, skips, strict=True):
+        job_indexes += range(total, total + len(job_skips))
+        total += len(job_skips)
+    pieces = [_serve(pa.concat_arrays(arrays), part, vertex_names)] if arrays else []
+    served = pa.concat_arrays([*pieces, pa.array(chain.from_iterable(skips), struct(table))])
+    all_indexes = list(chain.from_iterable(indexes))
+    if all_indexes != list(range(total)):
+        served = served.take(pa.array(all_indexes, pa.int64()))
+    offsets = accumulate(map(len, indexes), initial=0)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), served)
 
 
 def _serve(rows: pa.StructArray, part: str, vertex_names: Sequence[str | None]) -> pa.StructArray:
     table, _, _, renamed = _PASSED_ON[part]
-    given = {field.name: rows.field(place) for place, field in enumerate(rows.type)}
+    arrays = {field.name: rows.field(index) for index, field in enumerate(rows.type)}
     if table is PRESSURE_WINDOW:
-        given["vertex_name"] = pa.array(vertex_names, pa.string())
-    wanted = struct(table)
-    columns = [_whole(given[renamed.get(field.name, field.name)], field.type) for field in wanted]
-    return pa.StructArray.from_arrays(columns, fields=list(wanted))
+        arrays["vertex_name"] = pa.array(vertex_names, pa.string())
+    fields = list(struct(table))
+    columns = [_cast(arrays[renamed.get(field.name, field.name)], field.type) for field in fields]
+    return pa.StructArray.from_arrays(columns, fields=fields)
 
 
-def _whole(values: pa.Array, kind: pa.DataType) -> pa.Array:
+def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(values.type):
         return values.cast(pa.timestamp("ms", values.type.tz), safe=False).cast(kind)
     return values.cast(kind)
-
-
-def _lists(rows: pa.StructArray, lengths: Iterable[int]) -> pa.ListArray:
-    return pa.ListArray.from_arrays(pa.array(accumulate(lengths, initial=0), pa.int32()), rows)

@@ -7,10 +7,11 @@ from pyspark.sql import functions as F
 from spark_jobs.nested_tables import JOB
 
 
-def in_order(parts: Mapping[str, DataFrame], by: Sequence[str] = JOB) -> DataFrame:
+def group_rows(parts: Mapping[str, DataFrame], by: Sequence[str] = JOB) -> DataFrame:
     nested = (_nest(rows, name, by) for name, rows in parts.items())
-    then = () if by == JOB else (F.col(name).isNull() for name in parts)
-    return union(nested).repartition(*by).sortWithinPartitions(*by, *then)
+    # Rows of a cluster are sorted by part: the rows with a value in the first part come first.
+    part_order = () if by == JOB else (F.col(name).isNull() for name in parts)
+    return union(nested).repartition(*by).sortWithinPartitions(*by, *part_order)
 
 
 def union(frames: Iterable[DataFrame]) -> DataFrame:
@@ -18,9 +19,5 @@ def union(frames: Iterable[DataFrame]) -> DataFrame:
 
 
 def _nest(rows: DataFrame, name: str, by: Sequence[str]) -> DataFrame:
-    return rows.select(
-        *by,
-        F.struct(*(column for column in rows.columns if column not in ("cluster", "date"))).alias(
-            name
-        ),
-    )
+    columns = (column for column in rows.columns if column not in ("cluster", "date"))
+    return rows.select(*by, F.struct(*columns).alias(name))

@@ -1,5 +1,5 @@
-"""Metric samples of jobs → their pressure windows and where their tasks ran, whole columns of many
-jobs at a time. Executors import this module: nothing but Arrow and NumPy.
+"""Metric samples of jobs → pressure windows and placements of tasks, in whole columns of many jobs.
+Executors import this module: it needs only Arrow and NumPy.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,40 +18,40 @@ from spark_jobs.transforms.pressure_arrays import windows
 from spark_jobs.transforms.sample_cells import begins
 
 PART = "samples"
-FOUND_PART = "found_samples"
-"""All samples of the minutes that the job needs; of other minutes, those that other jobs need."""
+EARLIER_PART = "earlier_samples"
+"""All samples of the minutes that the job needs, and samples of minutes that other jobs need."""
 IS_NEW = "is_new"
+"""Column: the sample is new, and not only in the window of a new one."""
 SAMPLE = OF_WINDOW
-"""Beside them a row says whether it ``is_new``, or only of a touched window."""
 WINDOW = (
     *("window_start", "newest_ts", "as_of", "readings", "counters"),
     *(field.name for field in fields(VertexPast) if field.name != "window_start_ms"),
 )
-"""Fields that the fold reads; those of the serving table are passed on as they are."""
+"""Fields that the fold reads; the fields of the serving table are passed on as they are."""
 PLACEMENT = ("vertex_id", "ts", "host", "attempt")
 
 SAMPLES_AT_ONCE = 20_000
 
 
 def with_windows(groups: Iterable[Group]) -> Iterator[Group]:
-    """With ``windows`` (those with a new sample) and ``placements`` instead of ``samples``."""
+    """Groups with ``windows`` (if a sample is new) and ``placements``, without samples."""
     pending: list[Group] = []
     rows = 0
     for group in groups:
         pending.append(group)
         rows += group.size
         if rows >= SAMPLES_AT_ONCE:
-            yield from _made(pending)
+            yield from _replace_samples(pending)
             pending, rows = [], 0
-    yield from _made(pending)
+    yield from _replace_samples(pending)
 
 
-def _made(pending: Sequence[Group]) -> Sequence[Group]:
-    sampled = [group for group in pending if PART in group.parts or FOUND_PART in group.parts]
+def _replace_samples(pending: Sequence[Group]) -> Sequence[Group]:
+    sampled = [group for group in pending if PART in group.parts or EARLIER_PART in group.parts]
     reported = [(group, rows) for group in sampled if len(rows := _samples(group))]
     for group in sampled:
         group.parts.pop(PART, None)
-        group.parts.pop(FOUND_PART, None)
+        group.parts.pop(EARLIER_PART, None)
     if reported:
         owner = np.repeat(np.arange(len(reported)), [len(rows) for _, rows in reported])
         samples = pa.RecordBatch.from_struct_array(pa.concat_arrays([rows for _, rows in reported]))
@@ -66,14 +66,14 @@ def _made(pending: Sequence[Group]) -> Sequence[Group]:
         )
         ordered = samples.take(order)
         groups = [group for group, _ in reported]
-        _give(groups, "windows", *_windows(ordered), WINDOW)
-        _give(groups, "placements", *_placements(ordered), PLACEMENT)
+        _add_part(groups, "windows", *_windows(ordered), WINDOW)
+        _add_part(groups, "placements", *_placements(ordered), PLACEMENT)
     return pending
 
 
 def _samples(group: Group) -> pa.StructArray:
     minutes = pa.array(
-        [minute for row in group.rows("found") for minute in row["minutes"] or ()], pa.int64()
+        [minute for row in group.rows("looked_up") for minute in row["minutes"] or ()], pa.int64()
     )
     pieces = (
         group.arrays(PART)
@@ -81,7 +81,7 @@ def _samples(group: Group) -> pa.StructArray:
         else [rows.filter(pc.invert(_in_minutes(rows, minutes))) for rows in group.arrays(PART)]
     )
     return pa.concat_arrays(
-        [*pieces, *(rows.filter(_in_minutes(rows, minutes)) for rows in group.arrays(FOUND_PART))]
+        [*pieces, *(rows.filter(_in_minutes(rows, minutes)) for rows in group.arrays(EARLIER_PART))]
     )
 
 
@@ -92,7 +92,7 @@ def _in_minutes(samples: pa.StructArray, minutes: pa.Array) -> pa.Array:
 
 def _windows(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
     first = np.flatnonzero(begins(samples))
-    is_touched = np.logical_or.reduceat(samples[IS_NEW].to_numpy(zero_copy_only=False), first)
+    is_touched = np.logical_or.reduceat(np.asarray(samples[IS_NEW]), first)
     touched = (
         windows(samples.select(list(OF_WINDOW)))
         .drop_columns(["cluster"])
@@ -106,15 +106,13 @@ def _placements(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
     return new.select(list(PLACEMENT)).to_struct_array(), new["owner"]
 
 
-def _give(
+def _add_part(
     groups: Sequence[Group], part: str, rows: pa.StructArray, owners: pa.Array, read: Sequence[str]
 ) -> None:
     plain_rows = plain(
         pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))
     )
-    ends = np.searchsorted(
-        owners.to_numpy(zero_copy_only=False), np.arange(len(groups) + 1)
-    ).tolist()
+    ends = np.searchsorted(np.asarray(owners), np.arange(len(groups) + 1)).tolist()
     for group, begin, end in zip(groups, ends, ends[1:], strict=False):
         if begin < end:
             piece: Piece = (plain_rows[begin:end], rows.slice(begin, end - begin))

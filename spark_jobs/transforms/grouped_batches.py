@@ -9,9 +9,10 @@ import pyarrow.compute as pc
 from spark_jobs.transforms.plain_rows import plain
 
 Key = tuple[Any, ...]
-"""Cluster, or cluster and job; rows that name no job are a group of their cluster."""
+"""(cluster) or (cluster, job); the job is None for rows without one."""
 
 Piece = tuple[list[Any], pa.StructArray]
+"""The same rows as plain rows and as an array."""
 
 
 _ALL: Mapping[str, Sequence[str] | None] = {}
@@ -36,9 +37,9 @@ def groups(
     read: Mapping[str, Sequence[str] | None] = _ALL,
     keys: int = 2,
 ) -> Iterator[Group]:
-    """``batches``: the key's columns, and a struct column for each part, of which one is set in a
-    row; sorted by key. ``read``: the fields to read of a part; all if it is not named, no plain
-    rows if empty.
+    """``batches``: sorted by the key columns, which come first. The others are structs, one for
+    each part, of which a row has one. ``read``: part → fields of its plain rows; all without an
+    entry, no plain rows if empty.
     """
     current: Group | None = None
     for batch in batches:
@@ -71,18 +72,16 @@ def groups(
 
 class _Part:
     def __init__(self, column: pa.StructArray, read: Sequence[str] | None) -> None:
-        self._places = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
+        self._indexes = np.flatnonzero(np.asarray(pc.is_valid(column)))
         self._array = column.filter(pc.is_valid(column)) if column.null_count else column
-        is_read = len(self._places) and read != ()
-        self._rows = plain(_fields(self._array, read)) if is_read else [None] * len(self._places)
+        is_read = len(self._indexes) and read != ()
+        self._rows = plain(_fields(self._array, read)) if is_read else [None] * len(self._indexes)
 
     def between(self, begin: int, end: int) -> Piece | None:
-        first, last = np.searchsorted(self._places, (begin, end))
-        return (
-            None
-            if first == last
-            else (self._rows[first:last], self._array.slice(first, last - first))
-        )
+        first, last = np.searchsorted(self._indexes, (begin, end))
+        if first == last:
+            return None
+        return self._rows[first:last], self._array.slice(first, last - first)
 
 
 def _fields(rows: pa.StructArray, read: Sequence[str] | None) -> pa.StructArray:

@@ -1,6 +1,4 @@
-"""Blocks of log files → batches of records. A record belongs to the block in which it begins; the
-worker reads past the block to its end.
-"""
+"""Blocks of log files → records. A record is of the block in which it begins."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -25,16 +23,16 @@ from spark_jobs.arrow_schemas import INSTANT
 from spark_jobs.transforms import json_lines, whole_records
 
 BLOCK_BYTES = 16 * 1024 * 1024
-"""Small, so that no core waits long for another's last block."""
+"""Small, so that no core waits long for the last block of another core."""
 READ_BYTES = 2 * 1024 * 1024
 READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
-"""To learn the prefixes of lines."""
+"""From these bytes, the prefixes of lines are learned."""
 LEARNED_BEHIND_BYTES = 4 * 1024
-"""Of the line in which a block begins."""
+"""More bytes to learn from, for the end of the line in which a block begins."""
 
 MOST_CHANGES = 20
-"""With more, the batch path is slower."""
+"""With more changes between single records and others, whole columns are slower."""
 
 RECORDS = pa.schema(
     [
@@ -46,8 +44,8 @@ RECORDS = pa.schema(
         ("failure", pa.string()),
     ]
 )
-"""``ordinal`` only within a block. Each block has one more row, without ``record_hash``: how many
-``headers`` it has (some of which may be those behind it), and why it could not be read to its end.
+"""``ordinal`` counts within a block. Each block also has a row without ``record_hash``: how many
+``headers`` were seen, perhaps some behind the block, and why it could not be read to its end.
 """
 
 
@@ -61,28 +59,27 @@ class Block:
 
 
 def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[list[Block]]:
-    out: list[list[Block]] = []
-    left = 0
+    """Blocks of files, in shares of about one block for each task."""
+    shares: list[list[Block]] = []
+    free_bytes = 0
     for file in files:
-        # No packed file can be read from its middle.
+        # A packed file cannot be read from its middle.
         most = sys.maxsize if is_packed(file.path) else block_bytes
         for begin in range(0, file.size, most):
-            block = Block(
-                file.path, begin, most if is_packed(file.path) else min(begin + most, file.size)
-            )
-            size = min(block.end - begin, file.size)
-            if left < size or not out:
-                out.append([])
-                left = block_bytes
-            out[-1].append(block)
-            left -= size
-    return out
+            end = most if is_packed(file.path) else min(begin + most, file.size)
+            size = min(end - begin, file.size)
+            if free_bytes < size or not shares:
+                shares.append([])
+                free_bytes = block_bytes
+            shares[-1].append(Block(file.path, begin, end))
+            free_bytes -= size
+    return shares
 
 
 def record_batches(
     blocks: Iterable[Block], layout: Layout, zone: ZoneInfo, keep: Keep
 ) -> Iterator[pa.RecordBatch]:
-    """Never raises for a bad file."""
+    """``RECORDS`` of the blocks. A bad file only has a ``failure``."""
     for block in blocks:
         reader = BlockReader(block, layout, zone, keep)
         failure = None
@@ -100,34 +97,28 @@ class BlockReader(LogReader):
     def __init__(self, block: Block, layout: Layout, zone: ZoneInfo, keep: Keep) -> None:
         self._pending: list[pa.RecordBatch] = []
         self._one_by_one = False
-        # Whether a line begins with the block shows in the byte before it.
+        # The byte before the block tells whether a line begins with the block.
         begin = FileCursor(block.path, offset=max(block.begin - 1, 0), mid_record=block.begin > 0)
         super().__init__(
-            layout,
-            zone,
-            file=block.path.removeprefix("file://"),
-            keep=keep,
-            begin=begin,
+            layout, zone, file=block.path.removeprefix("file://"), keep=keep, begin=begin
         )
         self._block = block
 
     def read(self, stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
         position, end = self.resume_offset, self._block.end
         if not self._block.begin:
-            # Copy-and-truncate rotation may leave a hole, of any size; what follows it belongs to
+            # Copy-and-truncate rotation may leave a hole of any size. The text behind it belongs to
             # the first block.
-            position = self._carry_at = _hole(stream)
+            position = self._carry_at = _hole_bytes(stream)
             end = max(end, position + 1)
         else:
             head = stream.read(LEARNED_BYTES)
-            # Facts from the line at the block's start also hold behind it.
-            self.learn(
-                head[: head.find(b"\n", self._block.begin - 1) + 1]
-                if len(head) >= self._block.begin
-                else head
-            )
             if self._block.begin > len(head):
+                self.learn(head)
                 self._learn_before(stream)
+            else:
+                # The line in which the block begins is included.
+                self.learn(head[: head.find(b"\n", self._block.begin - 1) + 1])
         stream.seek(position)
         while data := stream.read(min(READ_BYTES, end - position)):
             position += len(data)
@@ -144,14 +135,13 @@ class BlockReader(LogReader):
             yield self._batch(end)
 
     def _learn_before(self, stream: IO[bytes]) -> None:
-        """For a container that first prints behind the file's beginning."""
+        """Learns prefixes from earlier lines: a container may first print there."""
         first = max(self._block.begin - LEARNED_BYTES, LEARNED_BYTES)
+        begin = self._block.begin - first
         stream.seek(first - 1)
-        before = stream.read(self._block.begin - first + 1 + LEARNED_BEHIND_BYTES)
-        end = before.find(b"\n", self._block.begin - first)
-        self.learn(
-            before[before.find(b"\n") + 1 : end + 1 if end >= 0 else self._block.begin - first + 1]
-        )
+        text = stream.read(begin + 1 + LEARNED_BEHIND_BYTES)
+        line_end = text.find(b"\n", begin)
+        self.learn(text[text.find(b"\n") + 1 : line_end + 1 if line_end >= 0 else begin + 1])
 
     def counts(self, failure: str | None) -> pa.RecordBatch:
         row = {
@@ -169,11 +159,10 @@ class BlockReader(LogReader):
         if stream is None:
             return super()._lines_of(block, at, objects_are_bare)
         lines = pc.split_pattern(pa.array([memoryview(block)[:-1]], pa.binary()), b"\n").flatten()
-        if not json_lines.alone(
-            lines
-        ):  # a text in between would end at a record that is left out here
+        if not json_lines.are_all_json(lines):
+            # Other text ends at the next record, which must not be left out.
             return super()._lines_of(block, at, objects_are_bare)
-        kept = np.flatnonzero(~json_lines.routine(lines))
+        kept = np.flatnonzero(~json_lines.are_routine(lines))
         stream.splitter.headers += len(lines) - len(kept)
         begins = np.frombuffer(lines.buffers()[1], np.int32)[
             lines.offset : lines.offset + len(lines)
@@ -188,21 +177,19 @@ class BlockReader(LogReader):
         return ColumnSplitter(self, process, layout)
 
     def _batch(self, end: int = sys.maxsize) -> pa.RecordBatch:
-        self.hold([(process, record) for process, record in self._out if record[-1] < end])
+        self.add([(process, record) for process, record in self._out if record[-1] < end])
         self._out = []
         pending, self._pending = self._pending, []
-        return (
-            pa.Table.from_batches(pending, RECORDS).combine_chunks().to_batches()[0]
-            if pending
-            else _NO_RECORDS
-        )
+        if not pending:
+            return _NO_RECORDS
+        return pa.Table.from_batches(pending, RECORDS).combine_chunks().to_batches()[0]
 
-    def hold(self, records: Iterable[tuple[str, RawRecord]]) -> None:
-        for process, of_process in groupby(records, key=itemgetter(0)):
-            *columns, _ = zip(*(record for _, record in of_process), strict=True)
-            self.hold_columns(process, [*columns, None], len(columns[0]))
+    def add(self, records: Iterable[tuple[str, RawRecord]]) -> None:
+        for process, group in groupby(records, key=itemgetter(0)):
+            *columns, _ = zip(*(record for _, record in group), strict=True)
+            self.add_columns(process, [*columns, None], len(columns[0]))
 
-    def hold_columns(self, process: str, columns: list[Any], rows: int) -> None:
+    def add_columns(self, process: str, columns: list[Any], rows: int) -> None:
         if rows:
             values_by_column = [*columns, process, self._file, None, None]
             arrays = [
@@ -213,9 +200,7 @@ class BlockReader(LogReader):
 
 
 class ColumnSplitter(RecordSplitter):
-    """Makes columns of pieces that are single, complete records; the others go to the usual
-    splitter.
-    """
+    """Makes columns of pieces that are one complete record; the base splits others."""
 
     def __init__(self, reader: BlockReader, process: str, layout: Layout) -> None:
         super().__init__(layout, reader._zone, keep=reader._keep, counts=reader._counts)
@@ -233,17 +218,17 @@ class ColumnSplitter(RecordSplitter):
         return last
 
     def _take_pieces(self, pieces: pa.BinaryArray, behind: int, out: list[RawRecord]) -> None:
-        alone = whole_records.alone(pieces, self._layout)
+        is_whole = whole_records.are_whole(pieces, self._layout)
         if not self._keep_all:
-            kept = ~alone | whole_records.may_be_events(pieces)
-            self.headers += int((~kept).sum())
-            pieces, alone = pieces.filter(pa.array(kept)), alone[kept]
-        changes = np.flatnonzero(alone[1:] != alone[:-1]) + 1
-        many = len(changes) > MOST_CHANGES
-        for begin, end in pairwise([0, *([] if many else changes.tolist()), len(pieces)]):
-            some = pieces.slice(begin, end - begin)
-            if many or not alone[begin] or not self._take_whole(some, out):
-                self._take(some.to_pylist(), out)
+            is_kept = ~is_whole | whole_records.are_kept(pieces)
+            self.headers += int((~is_kept).sum())
+            pieces, is_whole = pieces.filter(pa.array(is_kept)), is_whole[is_kept]
+        changes = np.flatnonzero(is_whole[1:] != is_whole[:-1]) + 1
+        is_mixed = len(changes) > MOST_CHANGES
+        for begin, end in pairwise([0, *([] if is_mixed else changes.tolist()), len(pieces)]):
+            run = pieces.slice(begin, end - begin)
+            if is_mixed or not is_whole[begin] or not self._take_whole(run, out):
+                self._take(run.to_pylist(), out)
         self._carry_offset = behind
 
     def _take_whole(self, pieces: pa.BinaryArray, out: list[RawRecord]) -> bool:
@@ -251,23 +236,23 @@ class ColumnSplitter(RecordSplitter):
         if columns is None:
             return False
         self._emit(out)
-        self._reader.hold([*self._reader._out, *((self._process, record) for record in out)])
+        self._reader.add([*self._reader._out, *((self._process, record) for record in out)])
         self._reader._out.clear()
         out.clear()
         self.headers += len(pieces)
         *arrays, hashes = columns
-        # Their times only matter for reading on later.
+        # The counts are not saved, so their time does not matter.
         ordinals = self._counts.ordinals(hashes, _NO_TIME)
-        self._reader.hold_columns(self._process, [*arrays, hashes, ordinals, None], len(hashes))
+        self._reader.add_columns(self._process, [*arrays, hashes, ordinals, None], len(hashes))
         return True
 
 
-def _hole(stream: IO[bytes]) -> int:
+def _hole_bytes(stream: IO[bytes]) -> int:
     size = 0
     while data := stream.read(READ_ON_BYTES):
-        rest = data.lstrip(b"\0")
-        size += len(data) - len(rest)
-        if rest:
+        text = data.lstrip(b"\0")
+        size += len(data) - len(text)
+        if text:
             break
     return size
 

@@ -38,6 +38,6 @@ def _read(
 
 
 def numbered(rows: DataFrame) -> DataFrame:
-    """Equal records of one file are interchangeable."""
+    """Numbers equal records of a file from 0, in any order."""
     alike = Window.partitionBy("file", "ts", "record_hash").orderBy("process")
     return rows.withColumn("ordinal", F.row_number().over(alike).cast("long") - 1)

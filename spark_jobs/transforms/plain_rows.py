@@ -1,9 +1,8 @@
-"""Arrow → plain rows: instants are epoch milliseconds, structs are dicts. Whole columns are
-converted at once: single nested values would take ten times as long.
-"""
+"""Arrow → plain rows: epoch ms and dicts. Whole columns at once: ten times faster."""
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,35 +32,33 @@ def plain(array: pa.Array) -> list[Any]:
 def _dicts(array: pa.StructArray) -> list[dict[str, Any] | None]:
     names = [field.name for field in array.type]
     rows = zip(*(plain(child) for child in array.flatten()), strict=True)
-    made: list[dict[str, Any] | None] = [dict(zip(names, row, strict=True)) for row in rows]
+    dicts: list[dict[str, Any] | None] = [dict(zip(names, row, strict=True)) for row in rows]
     if not array.null_count:
-        return made
-    return [
-        entry if valid else None
-        for entry, valid in zip(made, pc.is_valid(array).to_pylist(), strict=True)
-    ]
+        return dicts
+    is_valid = pc.is_valid(array).to_pylist()
+    return [row if valid else None for row, valid in zip(dicts, is_valid, strict=True)]
 
 
 def _lists(array: pa.ListArray) -> list[list[Any] | None]:
     flat = plain(array.flatten())
-    cut: list[list[Any] | None] = []
+    lists: list[list[Any] | None] = []
     begin = 0
     for length in pc.list_value_length(array).to_pylist():
-        cut.append(None if length is None else flat[begin : begin + length])
+        lists.append(None if length is None else flat[begin : begin + length])
         begin += length or 0
-    return cut
+    return lists
 
 
 def _texts(array: pa.Array) -> list[str | None]:
-    texts = array.dictionary_encode()
-    known = texts.dictionary.to_pylist()
-    return [None if place is None else known[place] for place in texts.indices.to_pylist()]
+    encoded = array.dictionary_encode()
+    texts = encoded.dictionary.to_pylist()
+    return [None if index is None else texts[index] for index in encoded.indices.to_pylist()]
 
 
 def _numbers(array: pa.Array) -> list[Any]:
     if not array.null_count:
-        numbers: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
+        numbers: list[Any] = np.asarray(array).tolist()
         return numbers
-    values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).tolist()
-    missing = pc.is_null(array).to_numpy(zero_copy_only=False).tolist()
-    return [None if lacks else value for value, lacks in zip(values, missing, strict=True)]
+    values = np.asarray(pc.fill_null(array, 0)).tolist()
+    is_null = np.asarray(pc.is_null(array)).tolist()
+    return [None if null else value for value, null in zip(values, is_null, strict=True)]

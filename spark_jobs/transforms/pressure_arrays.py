@@ -1,5 +1,5 @@
-"""Arrow batches of samples → pressure windows, in whole columns: Spark's own columns take ten times
-as long (measured). Executors import this module: nothing but Arrow and NumPy. Unknown is NaN here.
+"""Samples → pressure windows, in whole columns: ten times faster than Spark's own columns
+(measured). Executors import this module: it needs only Arrow and NumPy. Unknown is NaN here.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ from spark_jobs.transforms.sample_cells import (
     wholes,
 )
 
-LARGER_PART = 0.5
+MOST_OF_WINDOW = 0.5
 FULL_MS_PER_S = 1000.0
 
 SPREAD = {
@@ -41,7 +41,7 @@ SPREAD = {
     "backpressured_ms_per_s": "backpressured_ms_per_s",
     "idle_ms_per_s": "idle_ms_per_s",
 }
-"""Serving prefix → lake column, with p50, max and mean over subtasks."""
+"""Serving prefix → lake column; served as p50, max and mean over subtasks."""
 MEASURES = (
     *SPREAD.values(),
     "floating_usage",
@@ -49,10 +49,10 @@ MEASURES = (
     "records_in_per_s",
     "records_out_per_s",
 )
-OF_TIME = ("busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
+TIME_METRICS = ("busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
 PLACE = ("host", "taskmanager_id")
 OF_SOURCE = tuple(SOURCE_METRICS)
-"""Each subtask's newest value counts: the current lag, not its mean."""
+"""Of these metrics, the newest value of each subtask counts and not the mean."""
 PER_SUBTASK = (*MEASURES, *OF_SOURCE, "watermark_ms", "task_state", *PLACE, *COUNTERS)
 WHOLE = ("parallelism", "samples")
 ARRAYS = tuple(
@@ -64,12 +64,12 @@ READ = (*ORDER, "parallelism", "counted_at", *PER_SUBTASK)
 
 
 def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
-    """``samples``: of whole windows, sorted by ``ORDER``."""
+    """``samples``: all samples of the windows, sorted by ``ORDER``."""
     once = samples.take(pa.array(newest_places(samples)))
     cells = Cells.of(once, PER_SUBTASK)
     rows = cells.first_of_window
     means = _means(cells) | {name: _newest(cells, name) for name in OF_SOURCE}
-    part = _known_first(
+    backpressured_ratio = _known_first(
         means["backpressured_ms_per_s"] / FULL_MS_PER_S, means["backpressured_ratio"]
     )
     watermark, has_watermark = _newest_watermarks(cells)
@@ -79,13 +79,16 @@ def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
         "window_s": pa.array(np.full(len(rows), WINDOW_MS // 1000)),
         "parallelism": _parallelism(once, cells),
         "samples": pa.array(np.diff(np.append(rows, once.num_rows))),
-        **_over_subtasks(cells, means, part),
+        **_over_subtasks(cells, means, backpressured_ratio),
         "watermark_ms": _lowest(cells, watermark, has_watermark),
         "as_of": instants(np.maximum.reduceat(ms_of(once, "observed_at"), rows)),
         "newest_ts": instants(np.maximum.reduceat(ms_of(once, "ts"), rows)),
     }
-    ratios = {"busy_ratio": means["busy_ms_per_s"] / FULL_MS_PER_S, "backpressured_ratio": part,
-              "idle_ratio": means["idle_ms_per_s"] / FULL_MS_PER_S}  # fmt: skip
+    ratios = {
+        "busy_ratio": means["busy_ms_per_s"] / FULL_MS_PER_S,
+        "backpressured_ratio": backpressured_ratio,
+        "idle_ratio": means["idle_ms_per_s"] / FULL_MS_PER_S,
+    }
     of_slots = {
         **{name: reals(values) for name, values in {**means, **ratios}.items()},
         "watermark_ms": pa.array(watermark, mask=~has_watermark),
@@ -109,7 +112,7 @@ def _means(cells: Cells) -> dict[str, Reals]:
     running = cells.running()
     read = {name: cells.reals(name) for name in MEASURES}
     read["busy_ms_per_s"] = _busy_or_unknown(read)
-    for name in OF_TIME:
+    for name in TIME_METRICS:
         # Flink sometimes measures these over a little more than a second.
         read[name] = np.minimum(read[name], FULL_MS_PER_S)
     means = {}
@@ -122,10 +125,9 @@ def _means(cells: Cells) -> dict[str, Reals]:
 
 
 def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
-    """A full second counts only if there is anything to be busy with. Flink derives busy time as
-    what is neither idle nor back-pressured, so a task that has not begun shows a full second; as
-    metrics are fetched every ten seconds, that reading outlives the INITIALIZING state (seen for 5
-    s in 1.20).
+    """A full second of busy time counts only if the task has data. Flink counts time neither idle
+    nor back-pressured as busy, so a task that has not begun is fully busy. Metrics are fetched
+    every ten seconds, so that value outlives INITIALIZING (seen for 5 s in 1.20).
     """
     busy = read["busy_ms_per_s"]
     works = (
@@ -138,10 +140,10 @@ def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
 
 def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
     values, at = cells.taken("watermark_ms")
-    known = cells.running()[at] & pc.is_valid(values).to_numpy(zero_copy_only=False)
+    known = cells.running()[at] & np.asarray(pc.is_valid(values))
     slots = cells.slot[at[known]]
     watermarks, has = np.zeros(cells.slots, np.int64), np.zeros(cells.slots, bool)
-    watermarks[slots] = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)[known]
+    watermarks[slots] = np.asarray(pc.fill_null(values, 0))[known]
     has[slots] = True
     return watermarks, has
 
@@ -155,8 +157,8 @@ def _newest(cells: Cells, name: str) -> Reals:
 
 
 def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
-    """From the last sample with one of them; none for an ended task, which Flink still lists where
-    it ran.
+    """Host and TaskManager of each task by the last sample with one. An ended task has none, though
+    Flink still reports where it ran.
     """
     states, names = cells.texts("task_state")
     ended = np.isin(
@@ -173,12 +175,15 @@ def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
     return tasks
 
 
-def _over_subtasks(cells: Cells, means: Mapping[str, Reals], part: Reals) -> dict[str, pa.Array]:
+def _over_subtasks(
+    cells: Cells, means: Mapping[str, Reals], backpressured_ratio: Reals
+) -> dict[str, pa.Array]:
     arrays: dict[str, Reals] = {}
     for subtasks in np.unique(cells.subtasks):
         at = np.flatnonzero(cells.subtasks == subtasks)
         slots = cells.first_slot[at][:, np.newaxis] + np.arange(subtasks)
-        figures = _figures({name: values[slots] for name, values in means.items()}, part[slots])
+        slot_means = {name: values[slots] for name, values in means.items()}
+        figures = _figures(slot_means, backpressured_ratio[slots])
         for name, values in figures.items():
             arrays.setdefault(name, np.full(len(cells.subtasks), np.nan))[at] = values
     return {
@@ -187,7 +192,7 @@ def _over_subtasks(cells: Cells, means: Mapping[str, Reals], part: Reals) -> dic
     }
 
 
-def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
+def _figures(means: Mapping[str, Reals], backpressured_ratio: Reals) -> dict[str, Reals]:
     figures: dict[str, Reals] = {}
     for prefix, name in SPREAD.items():
         ascending = np.sort(means[name], axis=1)
@@ -195,8 +200,8 @@ def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
         figures[f"{prefix}_mean"] = _divide(np.nansum(ascending, axis=1), _count(ascending))
     rates = np.sort(means["records_in_per_s"], axis=1)
     return figures | {
-        "backpressured_share": _share(part, LARGER_PART),
-        "busy_share": _share(means["busy_ms_per_s"] / FULL_MS_PER_S, LARGER_PART),
+        "backpressured_share": _share(backpressured_ratio, MOST_OF_WINDOW),
+        "busy_share": _share(means["busy_ms_per_s"] / FULL_MS_PER_S, MOST_OF_WINDOW),
         "records_in_per_s": _sum(rates),
         "records_out_per_s": _sum(means["records_out_per_s"]),
         "records_in_max_over_median": _divide(_largest(rates), _median(rates)),
@@ -267,8 +272,8 @@ def _parallelism(samples: pa.RecordBatch, cells: Cells) -> pa.Array:
     counts = cells.subtasks.astype(np.int64)
     of_window = np.cumsum(begins(samples)) - 1
     reported = samples["parallelism"]
-    known = pc.is_valid(reported).to_numpy(zero_copy_only=False)
-    counts[of_window[known]] = pc.fill_null(reported, 0).to_numpy(zero_copy_only=False)[known]
+    known = np.asarray(pc.is_valid(reported))
+    counts[of_window[known]] = np.asarray(pc.fill_null(reported, 0))[known]
     return pa.array(counts)
 
 

@@ -1,6 +1,6 @@
-"""Samples of whole windows, prepared for operations on whole columns. Executors import this module:
-nothing but Arrow and NumPy. A *cell* is one subtask in one sample, a *slot* one subtask in one
-window; those of one window lie side by side, in order of time. Unknown is NaN.
+"""Samples of whole windows as columns. A *cell* is one subtask in one sample, a *slot* one subtask
+in one window; a window's are side by side, in order of time. Unknown is NaN. Executors import this
+module: it needs only Arrow and NumPy.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cells:
-    """``subtasks``: of each window; ``slot``: of each cell; ``wide``: cells of each sample."""
+    """``first_of_window``: each window's first sample; ``subtasks``: their number; ``first_slot``:
+    of each window; ``first_cell``: of each sample; ``slot``: of each cell; ``wide``: cells of each
+    sample.
+    """
 
     first_of_window: Ints
     subtasks: Ints
@@ -41,7 +44,7 @@ class Cells:
 
     @classmethod
     def of(cls, samples: pa.RecordBatch, per_subtask: Sequence[str]) -> "Cells":
-        """``per_subtask``: all needed columns, and ``task_state``."""
+        """``per_subtask``: columns with a value per subtask, with ``task_state``."""
         is_first = begins(samples)
         first = np.flatnonzero(is_first)
         of_window = np.cumsum(is_first) - 1
@@ -64,7 +67,6 @@ class Cells:
         return int(self.subtasks.sum())
 
     def taken(self, name: str) -> tuple[pa.Array, Ints]:
-        """All values of a column, and the cell of each."""
         lengths = _lengths(self.samples[name])
         at = np.arange(lengths.sum()) - np.repeat(_starts(lengths) - self.first_cell, lengths)
         return self.samples[name].flatten(), at
@@ -72,7 +74,7 @@ class Cells:
     def reals(self, name: str) -> Reals:
         values, at = self.taken(name)
         numbers = np.full(len(self.slot), np.nan)
-        numbers[at] = values.to_numpy(zero_copy_only=False)
+        numbers[at] = np.asarray(values)
         return numbers
 
     def texts(self, name: str) -> tuple[Ints, pa.Array]:
@@ -80,23 +82,22 @@ class Cells:
         values, at = self.taken(name)
         encoded = values.dictionary_encode()
         indices = np.full(len(self.slot), -1)
-        indices[at] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+        indices[at] = np.asarray(pc.fill_null(encoded.indices, -1))
         return indices, encoded.dictionary
 
     def running(self) -> Flags:
-        """Tasks that do not run report meaningless figures. An unknown state counts as running."""
+        """Whether each cell's task runs, or may; figures of others are meaningless."""
         states, names = self.texts("task_state")
         others = [place for place, name in enumerate(names.to_pylist()) if name != "RUNNING"]
         return ~np.isin(states, others)
 
 
 def begins(samples: pa.RecordBatch) -> Flags:
-    """Whether a window begins with this row."""
     return _changes([*(_codes(samples[name]) for name in KEY), ms_of(samples, "ts") // WINDOW_MS])
 
 
 def newest_places(samples: pa.RecordBatch) -> Ints:
-    """The newest of each instant, ties by their whole content."""
+    """The newest sample of each vertex and instant; in a tie, content decides."""
     key = [*(_codes(samples[name]) for name in KEY), ms_of(samples, "ts")]
     places = np.append(np.flatnonzero(_changes(key))[1:], samples.num_rows) - 1
     tied = set(
@@ -123,9 +124,7 @@ def _changes(columns: Sequence[npt.NDArray[Any]]) -> Flags:
 
 
 def _codes(values: pa.Array) -> npt.NDArray[Any]:
-    codes: npt.NDArray[Any] = values.dictionary_encode(null_encoding="encode").indices.to_numpy(
-        zero_copy_only=False
-    )
+    codes: npt.NDArray[Any] = np.asarray(values.dictionary_encode(null_encoding="encode").indices)
     return codes
 
 
@@ -135,17 +134,11 @@ def ms_of(samples: pa.RecordBatch, name: str) -> Ints:
 
 
 def _whole(values: pa.Array) -> Ints:
-    known: Ints = pc.fill_null(values, -1).to_numpy(zero_copy_only=False)
-    return known
+    return np.asarray(pc.fill_null(values, -1))
 
 
 def _lengths(values: pa.ListArray) -> Ints:
-    lengths: Ints = (
-        pc.fill_null(pc.list_value_length(values), 0)
-        .to_numpy(zero_copy_only=False)
-        .astype(np.int64)
-    )
-    return lengths
+    return np.asarray(pc.fill_null(pc.list_value_length(values), 0)).astype(np.int64)
 
 
 def _starts(lengths: Ints) -> Ints:

@@ -1,6 +1,6 @@
-"""Pieces of a log that are single records → columns of ``log_records``, for a whole column at once;
-the others go to :class:`ingest.flink_logs.record_splitter.RecordSplitter`, which makes the same
-rows at four times the cost.
+"""Pieces of a log that are single records → columns of ``log_records``, in whole columns.
+``ingest.flink_logs.record_splitter.RecordSplitter`` makes the same rows from any pieces, at four
+times the cost.
 """
 
 import re
@@ -18,12 +18,12 @@ from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from spark_jobs.arrow_schemas import INSTANT
 
 _DAY = "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
-"""A month's day that each year has."""
+"""The days of all years: without 29 February."""
 _HEADERS = {
     FLINK.name: f"^[0-9]{{2}}-{_DAY} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9],[0-9]{{3}} "
     r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[^ \n-][^ \n]* +(?:[^\n]* )?- "
 }
-"""The first " - " of such a piece ends its header."""
+"""Beginning of a piece whose header ends at its first " - "."""
 _MINUTE_BYTES = len("26-11-21 04:00")
 _DIGITS_AT = (15, 16, 18, 19, 20)
 _DIGITS_WORTH_US = (10_000_000, 1_000_000, 100_000, 10_000, 1_000)
@@ -38,25 +38,25 @@ Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array, list[str]]
 """Instants, levels, loggers, messages and hashes of records."""
 
 
-def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
-    """Certainly single, complete records. ``pieces``: see ``RecordSplitter._take``."""
+def are_whole(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
+    """Whether a piece (``RecordSplitter._take``) is certainly one complete record."""
     header = _HEADERS.get(layout.name)
     flags = np.zeros(len(pieces), bool)
     if header and len(pieces) > 1:
-        begins = holds(pieces, header)
+        begins = matches(pieces, header)
         flags[:-1] = begins[:-1] & begins[1:]
     return flags
 
 
-def may_be_events(pieces: pa.BinaryArray) -> np.ndarray:
-    """Which of these single records the splitter keeps for ``events``. An archive is mostly others:
-    checking each in Python would cost several times as much as reading.
+def are_kept(pieces: pa.BinaryArray) -> np.ndarray:
+    """Whether the splitter keeps a record for ``events``, as it does few of an archive. Checking
+    each in Python would cost several times as much as reading.
     """
-    return holds(pieces, _kept())
+    return matches(pieces, _kept_pattern())
 
 
 def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo) -> Columns | None:
-    """None if some need the splitter."""
+    """None if the splitter is needed."""
     count = len(pieces)
     _, offset_buffer, data = pieces.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[
@@ -64,9 +64,10 @@ def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo) -> Column
     ].astype(np.int64)
     text = np.frombuffer(data, np.uint8)
     begins, ends = offsets[:-1], offsets[1:]
-    held = memoryview(data)[offsets[0] : offsets[-1]].tobytes()
-    long = (ends - begins).max() > MAX_RECORD_BYTES - len(layout.opening)
-    if long or (text[ends - 1] == ord("\n")).any() or any(piece in held for piece in _REPLACED):
+    all_bytes = memoryview(data)[offsets[0] : offsets[-1]].tobytes()
+    is_long = (ends - begins).max() > MAX_RECORD_BYTES - len(layout.opening)
+    has_replaced = any(byte in all_bytes for byte in _REPLACED)
+    if is_long or has_replaced or (text[ends - 1] == ord("\n")).any():
         return None
     messages_begin = begins + pc.find_substring(pieces, _HEADER_END).to_numpy() + len(_HEADER_END)
     cuts = np.append(
@@ -111,25 +112,23 @@ def _instants(
 def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]:
     distinct = headers.dictionary_encode()
     match = re.compile(layout.header.encode()).match
-    matches = [
+    headers_read = [
         match(b"26-11-21 04:00:00,001 " + header) for header in distinct.dictionary.to_pylist()
     ]
     columns = (
-        [match[layout.group(name)].decode("utf-8", "replace") for match in matches if match]
+        [read[layout.group(name)].decode("utf-8", "replace") for read in headers_read if read]
         for name in ("level", "logger")
     )
     level, logger = (pa.array(column, pa.string()).take(distinct.indices) for column in columns)
     return level, logger
 
 
-def holds(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
-    """``regex``: of RE2."""
-    flags: np.ndarray = pc.match_substring_regex(pieces, regex).to_numpy(zero_copy_only=False)
-    return flags
+def matches(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
+    return np.asarray(pc.match_substring_regex(pieces, regex))
 
 
 @cache
-def _kept() -> str:
+def _kept_pattern() -> str:
     return (
         f"^(?:[0-9: ,-]{{{_TIME_BYTES}}}(?:{any_of(KEPT_LEVELS)}) |{_TO_MESSAGE}"
         f"(?:{any_of(starts())}|[^\\n]*(?:{any_of(contained())})))"

@@ -32,8 +32,8 @@ from ingest.metadata.reader import READER_VERSION
 from ingest.storage.snapshots import SCHEMA as LISTING
 from spark_jobs import audit_request
 from spark_jobs import manifest as manifests
-from spark_jobs.audit_here import Here
-from spark_jobs.audit_on_spark import OnSpark
+from spark_jobs.audit_locally import LocalEngine
+from spark_jobs.audit_on_spark import SparkEngine
 from spark_jobs.jobs.audit import JOB, AuditRun
 from spark_jobs.manifest import Manifest
 from spark_jobs.run_files import RunFiles
@@ -158,7 +158,11 @@ class Bench:
             "jobs": str(self.folder / "jobs.parquet"),
         }
         run_dir = RunFiles(str(self.folder / name))
-        with OnSpark(self.session, run_dir.uri) if self.session else nullcontext(Here()) as engine:
+        with (
+            SparkEngine(self.session, run_dir.uri)
+            if self.session
+            else nullcontext(LocalEngine()) as engine
+        ):
             AuditRun(
                 engine,
                 Lake(str(self.folder / "lake")),

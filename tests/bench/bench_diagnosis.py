@@ -77,7 +77,7 @@ def _judged(rows: DataFrame) -> tuple[float, tuple[int, int, int]]:
     started = time.monotonic()
     parts = {name: rows.where(F.col(name).isNotNull()).select(*JOB, f"{name}.*") for name in PARTS}
     folds = WorkerRows(
-        folding.in_order(parts), partial(folded_batches, settings=Settings()), FOLDED
+        folding.group_rows(parts), partial(folded_batches, settings=Settings()), FOLDED
     )
     jobs = folds.frame().where(F.size("job_judgement") > 0).select("finding_occurrence")
     roots = F.size(

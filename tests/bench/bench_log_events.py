@@ -129,7 +129,7 @@ def _events(reader: LogArchives, log: Path, out: Path) -> None:
     )
     WorkerRows(
         read.given, partial(_recognised, read=read.make, observed_at=reader.observed_at), EVENT
-    ).written(str(out))
+    ).write(str(out))
 
 
 def _recognised(

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.store import Lake
 from spark_jobs import manifest as manifests
-from spark_jobs.nested_tables import JOB, cut
+from spark_jobs.nested_tables import JOB, unnest
 from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
@@ -127,4 +127,4 @@ def _told(run_dir: Path, files: tuple[str, ...], table: ServingTable) -> pa.Tabl
     """The columns that are looked at, of all rows."""
     wanted = [*JOB, "parallelism"] if table is PRESSURE_WINDOW else [*JOB]
     batches = RunDir(str(run_dir)).read(files, [*JOB, table.name])
-    return pa.Table.from_batches([cut(batch, table).select(wanted) for batch in batches])
+    return pa.Table.from_batches([unnest(batch, table).select(wanted) for batch in batches])

@@ -23,7 +23,7 @@ from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from spark_jobs.manifest import Manifest
 from spark_jobs.run_files import JOB_STATE
-from spark_jobs.transforms.fold_batches import news_of
+from spark_jobs.transforms.fold_batches import update_of
 from spark_jobs.transforms.group_windows import IS_NEW, SAMPLE, with_windows
 from spark_jobs.transforms.group_windows import PART as SAMPLES
 from spark_jobs.transforms.grouped_batches import Group
@@ -137,7 +137,7 @@ def _news(observed: Sequence[Observed]) -> JobUpdate:
         metrics = tables["vertex_metrics"].select([name for name in SAMPLE if name not in UNREAD])
         samples = metrics.append_column(IS_NEW, _all(metrics, True))
         group.parts[SAMPLES] = [([None] * len(samples), _structs(samples))]
-    return news_of(next(with_windows([group])))
+    return update_of(next(with_windows([group])))
 
 
 def _structs(rows: pa.Table) -> pa.StructArray:

@@ -54,7 +54,7 @@ def in_two_runs(early: JobUpdate, late: JobUpdate, settings: Settings) -> TwoRun
     """Like one run over both, as far as bounds of what is kept are not reached."""
     first = told(early, JobState(), settings)
     before = unpacked(first.state.packed())
-    late = replace(late, older_snapshots=bool(early.snapshots))
+    late = replace(late, has_older_snapshots=bool(early.snapshots))
     second, lookup = fold(late, before, settings), None
     if isinstance(second, Lookup):
         lookup = second
@@ -76,15 +76,15 @@ def with_found(late: JobUpdate, early: JobUpdate, lookup: Lookup) -> JobUpdate:
 
     return replace(
         late,
-        found=(lookup.from_ms, lookup.to_ms),
-        found_checkpoints=of("checkpoints", "trigger_time"),
-        found_vertex_checkpoints=of("vertex_checkpoints", "trigger_time"),
-        found_lines=[
+        looked_up_span=(lookup.from_ms, lookup.to_ms),
+        earlier_checkpoints=of("checkpoints", "trigger_time"),
+        earlier_vertex_checkpoints=of("vertex_checkpoints", "trigger_time"),
+        earlier_lines=[
             line
             for line in of("events", "ts", lookup.to_ms + 86_400_000)
             if line["kind"] in KINDS_OF_CHECKPOINT
         ],
-        found_snapshots=[*early.snapshots, *late.snapshots] if lookup.keys else (),
+        earlier_snapshots=[*early.snapshots, *late.snapshots] if lookup.keys else (),
     )
 
 

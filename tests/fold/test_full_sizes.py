@@ -237,7 +237,7 @@ def test_a_late_line_about_a_checkpoint_that_left_memory_does_not_take_its_full_
             }
         ]
     )
-    news = JobUpdate("c", JOB, events=line, older_snapshots=True)
+    news = JobUpdate("c", JOB, events=line, has_older_snapshots=True)
     lookup = fold(news, before, Settings())
     assert isinstance(lookup, Lookup)
     fact = only(told(with_found(news, every, lookup), before, Settings()).facts)
@@ -246,16 +246,16 @@ def test_a_late_line_about_a_checkpoint_that_left_memory_does_not_take_its_full_
 
 def test_a_job_that_appears_after_its_files_were_read_asks_for_them_once() -> None:
     news = JobUpdate(
-        "c", JOB, answers=version("1.12.5"), checkpoints=answered(1), older_snapshots=True
+        "c", JOB, answers=version("1.12.5"), checkpoints=answered(1), has_older_snapshots=True
     )
     lookup = fold(news, JobState(), Settings())
     assert isinstance(lookup, Lookup) and lookup.from_ms > lookup.to_ms
     assert set(lookup.keys) == {JOB, f"file:/c/{JOB}"}
-    found = replace(news, found=lookup[:2], found_snapshots=[read(1)])
+    found = replace(news, looked_up_span=lookup[:2], earlier_snapshots=[read(1)])
     assert sizes(told(found, JobState(), Settings())) == {1: (82, 1)}
     assert isinstance(
         fold(
-            JobUpdate("c", JOB, checkpoints=answered(2), older_snapshots=True),
+            JobUpdate("c", JOB, checkpoints=answered(2), has_older_snapshots=True),
             after(found),
             Settings(),
         ),
@@ -265,5 +265,7 @@ def test_a_job_that_appears_after_its_files_were_read_asks_for_them_once() -> No
 
 def test_a_job_of_1_20_asks_for_nothing() -> None:
     rows = [row | {"checkpointed_bytes": 1} for row in answered(1)]
-    news = JobUpdate("c", JOB, answers=version("1.20.5"), checkpoints=rows, older_snapshots=True)
+    news = JobUpdate(
+        "c", JOB, answers=version("1.20.5"), checkpoints=rows, has_older_snapshots=True
+    )
     assert isinstance(fold(news, JobState(), Settings()), JobResult)

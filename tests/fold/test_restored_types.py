@@ -126,12 +126,16 @@ def test_a_restore_from_what_was_read_before_asks_for_it_once() -> None:
             ),
         )
     )
-    news = JobUpdate("c", JOB, answers=answer(observed_at=noon(99)), older_snapshots=True)
+    news = JobUpdate("c", JOB, answers=answer(observed_at=noon(99)), has_older_snapshots=True)
     lookup = fold(news, before, Settings())
     assert isinstance(lookup, Lookup) and lookup.keys == (MOVED,) and lookup.from_ms > lookup.to_ms
-    found = told(replace(news, found=lookup[:2], found_snapshots=[read(False)]), before, Settings())
+    found = told(
+        replace(news, looked_up_span=lookup[:2], earlier_snapshots=[read(False)]),
+        before,
+        Settings(),
+    )
     assert shown(found) == (False, "restored from checkpoint 21", "checkpoint")
-    unread = told(replace(news, found=lookup[:2]), before, Settings())
+    unread = told(replace(news, looked_up_span=lookup[:2]), before, Settings())
     assert isinstance(fold(news, unread.state, Settings()), JobResult), (
         "what the lake did not have comes by itself when it is read"
     )
@@ -139,7 +143,7 @@ def test_a_restore_from_what_was_read_before_asks_for_it_once() -> None:
 
 def test_where_the_directory_says_what_it_holds_no_file_is_asked_for() -> None:
     for path in ("s3a://b/backup/chk-21", "s3a://b/sp/savepoint-0-1", None):
-        news = JobUpdate("c", JOB, answers=answer(path), events=log(path), older_snapshots=True)
+        news = JobUpdate("c", JOB, answers=answer(path), events=log(path), has_older_snapshots=True)
         result = told(news, JobState(), Settings())
         assert wanted_keys(JOB, result.state, (), Writing((1, 20))) == ()
 

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from spark_jobs.fold.rule_evaluation import Settings
-from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, cut
+from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, unnest
 from spark_jobs.schemas import spark_schema
 from spark_jobs.step_schemas import SERVED_EVENT
 from spark_jobs.transforms import event_batches, folding
@@ -22,9 +22,9 @@ def folded(parts: Mapping[str, DataFrame]) -> tuple[Tables, list[dict[str, Any]]
     """Rows of all tables, and what came out of each job beside them."""
     told = {name: with_served(rows) if name == "events" else rows for name, rows in parts.items()}
     folds = partial(folded_batches, settings=Settings())
-    result = WorkerRows(folding.in_order(told), folds, FOLDED).frame().toArrow()
+    result = WorkerRows(folding.group_rows(told), folds, FOLDED).frame().toArrow()
     (jobs,) = result.combine_chunks().to_batches() or [result.schema.empty_table().to_batches()]
-    tables = {table.name: cut(jobs, table).to_pylist() for table in (*NESTED, RETRACTED)}
+    tables = {table.name: unnest(jobs, table).to_pylist() for table in (*NESTED, RETRACTED)}
     return tables, result.select([*JOB, "state", "lookup"]).to_pylist()
 
 

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import Row, SparkSession
 
 from spark_jobs.manifest import Manifest
-from spark_jobs.run_dir import Carried
+from spark_jobs.run_dir import PreviousState
 from spark_jobs.run_files import JOB_STATE
 from spark_jobs.schemas import spark_schema
 from spark_jobs.step_schemas import STATE
@@ -41,7 +41,7 @@ def previous(tmp_path: Path) -> Manifest:
 
 def read(spark: SparkSession, previous: Manifest) -> list[Row]:
     return (
-        Carried(spark, previous)
+        PreviousState(spark, previous)
         .frame(JOB_STATE, spark.createDataFrame([], spark_schema(STATE)))
         .collect()
     )

@@ -21,7 +21,7 @@ from spark_jobs.manifest import Manifest
 from spark_jobs.run_files import RunFiles
 from spark_jobs.run_rows import rows_of
 from spark_jobs.small.cycle import SmallCycle
-from spark_jobs.small.parts import parts
+from spark_jobs.small.parts import cluster_groups
 from spark_jobs.small.rows import SmallLake
 from tests.spark_jobs.instances import (
     NAMES,
@@ -162,7 +162,7 @@ class Parts:
 
     def steps(self) -> Iterator[tuple[str, int]]:
         found = list(
-            parts(
+            cluster_groups(
                 SmallLake(self.lake, self.versions, None), self.from_seq, self.previous, most_rows=1
             )
         )

@@ -49,7 +49,7 @@ def _wanted(rows: int) -> list[dict[str, object]]:
 
 def test_files_hold_what_the_frame_holds(spark: SparkSession, tmp_path: Path) -> None:
     made = WorkerRows(spark.range(0, ROWS, 1, TASKS), _texts, SCHEMA)
-    written = made.written(str(tmp_path / "out"))
+    written = made.write(str(tmp_path / "out"))
     assert (written.rows, len(written.files)) == (ROWS, TASKS)
     assert _read(tmp_path / "out", written.files) == _wanted(ROWS)
     assert sorted(made.frame().collect()) == [tuple(row.values()) for row in _wanted(ROWS)]
@@ -59,7 +59,7 @@ def test_files_hold_what_the_frame_holds(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_a_task_that_makes_nothing_writes_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    written = WorkerRows(spark.range(0, ROWS, 1, TASKS), _texts_of_first_quarter, SCHEMA).written(
+    written = WorkerRows(spark.range(0, ROWS, 1, TASKS), _texts_of_first_quarter, SCHEMA).write(
         str(tmp_path)
     )
     assert written.rows == ROWS // TASKS
@@ -70,14 +70,14 @@ def test_a_task_that_makes_nothing_writes_nothing(spark: SparkSession, tmp_path:
 
 
 def test_no_rows_at_all_make_no_file(spark: SparkSession, tmp_path: Path) -> None:
-    assert WorkerRows(spark.range(0), _texts, SCHEMA).written(str(tmp_path)).files == ()
+    assert WorkerRows(spark.range(0), _texts, SCHEMA).write(str(tmp_path)).files == ()
 
 
 def test_files_that_lie_there_already_are_not_among_those_written(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     made = WorkerRows(spark.range(0, ROWS, 1, TASKS), _texts, SCHEMA)
-    first, second = made.written(str(tmp_path)), made.written(str(tmp_path))
+    first, second = made.write(str(tmp_path)), made.write(str(tmp_path))
     assert not set(first.files) & set(second.files)
     assert _read(tmp_path, second.files) == _wanted(ROWS)
 
@@ -86,7 +86,7 @@ def test_a_task_that_fails_fails_the_whole_and_leaves_no_file(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     with pytest.raises(PythonException, match="no more of these"):
-        WorkerRows(spark.range(0, 10, 1, 1), _texts_then_failure, SCHEMA).written(str(tmp_path))
+        WorkerRows(spark.range(0, 10, 1, 1), _texts_then_failure, SCHEMA).write(str(tmp_path))
     assert not list(tmp_path.iterdir())
 
 

@@ -25,7 +25,7 @@ from spark_jobs.paths import hadoop_path
 from spark_jobs.run_dir import RunDir
 from spark_jobs.session import open_session
 from spark_jobs.transforms import folding
-from spark_jobs.transforms.fold_batches import fold_group, jobs_of
+from spark_jobs.transforms.fold_batches import fold_group, job_groups
 from tests.windows import FOLDER, window_to_plain
 
 RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
@@ -57,7 +57,9 @@ def windows_of(session: SparkSession, lake: LakeReader, scratch: str) -> Iterato
     job_windows: list[JobWindow] = []
     folding.in_order(recompute.parts).write.parquet(hadoop_path(f"{scratch}/in-order"))
     files = sorted(Path(scratch, "in-order").glob("*.parquet"))
-    for group in jobs_of(batch for file in files for batch in pq.ParquetFile(file).iter_batches()):
+    for group in job_groups(
+        batch for file in files for batch in pq.ParquetFile(file).iter_batches()
+    ):
         if group.key[1] is not None:
             result = fold_group(group, Settings())
             job_windows += result.windows if isinstance(result, JobResult) else ()

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ingest.flink_logs.events import LogEvent
-from spark_jobs.small.tables import mapped
+from spark_jobs.small.tables import map_rows
 from spark_jobs.step_schemas import EXECUTION, SERVED_EVENT
 from spark_jobs.transforms.event_batches import served_event_batches
 from tests.ingest.flink_logs.log_records import records_of
@@ -59,7 +59,9 @@ def log_records(*messages: str, file: str = "jm.log") -> list[dict[str, Any]]:
 
 
 def told(*messages: str) -> pa.Table:
-    return mapped(pa.Table.from_pylist(log_records(*messages)), served_event_batches, SERVED_EVENT)
+    return map_rows(
+        pa.Table.from_pylist(log_records(*messages)), served_event_batches, SERVED_EVENT
+    )
 
 
 def carried(rows: list[Row]) -> pa.Table:

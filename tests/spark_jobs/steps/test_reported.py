@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ingest.lake.tables import TABLES
 from ingest.traces import shortened
-from spark_jobs.small.tables import mapped
+from spark_jobs.small.tables import map_rows
 from spark_jobs.step_schemas import TASKMANAGER
 from spark_jobs.steps.reported import (
     EXCEPTION,
@@ -34,7 +34,7 @@ def lake_table(name: str, *rows: Row) -> pa.Table:
 
 
 def exceptions(*rows: Row) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = mapped(
+    found: list[dict[str, Any]] = map_rows(
         lake_table("exceptions", *rows), exception_batches, EXCEPTION
     ).to_pylist()
     return found
@@ -87,7 +87,9 @@ def test_each_job_with_slots_on_a_taskmanager_gets_its_samples_once() -> None:
         sampled("tm-2"),
         sampled("tm-3", None),
     ]
-    found = mapped(lake_table("taskmanagers", *rows), taskmanager_batches, TASKMANAGER).to_pylist()
+    found = map_rows(
+        lake_table("taskmanagers", *rows), taskmanager_batches, TASKMANAGER
+    ).to_pylist()
     told = sorted((row["job_id"], row["taskmanager_id"], row["ts"], row["gc_ms"]) for row in found)
     assert told == [
         (ONE, "tm-1", noon(0), 7),

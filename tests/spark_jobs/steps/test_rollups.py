@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
-from spark_jobs.small.tables import in_order, mapped
+from spark_jobs.small.tables import group_rows, map_rows
 from spark_jobs.steps.rollups import NEW, ROLLUP, rollup_batches
 from tests.rows import AWARE as noon
 from tests.rows import Row, lake_values
@@ -37,8 +37,8 @@ def kept(rows: Iterable[Row]) -> pa.Table:
 
 def rolled_up(rows: Iterable[Row]) -> list[dict[str, Any]]:
     every = kept(rows)
-    found: list[dict[str, Any]] = mapped(
-        in_order({"new": every.select(list(NEW)), "kept": every}), rollup_batches, ROLLUP
+    found: list[dict[str, Any]] = map_rows(
+        group_rows({"new": every.select(list(NEW)), "kept": every}), rollup_batches, ROLLUP
     ).to_pylist()
     return found
 

@@ -8,8 +8,8 @@ import pytest
 from spark_jobs.fold.comparisons import comparisons
 from spark_jobs.fold.state import JobState
 from spark_jobs.nested_tables import CLUSTER
-from spark_jobs.small.tables import in_order, mapped
-from spark_jobs.step_schemas import ASKED
+from spark_jobs.small.tables import group_rows, map_rows
+from spark_jobs.step_schemas import METADATA_NEEDS
 from spark_jobs.steps import uploads
 from tests.fold import rows as plain
 from tests.rows import AWARE as noon
@@ -133,12 +133,12 @@ def compared() -> Compared:
         )
         told = pa.Table.from_pylist(rows, uploads.REFERENCE)
         asked = pa.Table.from_pylist(
-            [{"cluster": name, "job_id": JOB, "comparisons": case.pairs()}], ASKED
+            [{"cluster": name, "job_id": JOB, "comparisons": case.pairs()}], METADATA_NEEDS
         )
-        read = mapped(told, uploads.whole_batches, uploads.WHOLE)
-        files = mapped(told, uploads.file_batches, uploads.REFERENCE)
-        ordered = in_order({"asked": asked, "read": read, "references": files}, CLUSTER)
-        rows = mapped(ordered, uploads.upload_batches, uploads.UPLOAD).to_pylist()
+        read = map_rows(told, uploads.whole_batches, uploads.WHOLE)
+        files = map_rows(told, uploads.file_batches, uploads.REFERENCE)
+        ordered = group_rows({"needs": asked, "new_files": read, "references": files}, CLUSTER)
+        rows = map_rows(ordered, uploads.upload_batches, uploads.UPLOAD).to_pylist()
         found[name] = [row for row in rows if row["checkpoint_id"] == 7]
     return found
 

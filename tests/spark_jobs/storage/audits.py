@@ -19,8 +19,8 @@ from ingest.storage.roots import Root
 from ingest.storage.snapshots import Listed
 from spark_jobs import audit_request
 from spark_jobs import manifest as manifests
-from spark_jobs.audit_here import Here
-from spark_jobs.audit_on_spark import OnSpark
+from spark_jobs.audit_locally import LocalEngine
+from spark_jobs.audit_on_spark import SparkEngine
 from spark_jobs.jobs.audit import JOB, AuditRun
 from spark_jobs.manifest import Manifest
 from spark_jobs.run_files import RunFiles
@@ -86,7 +86,11 @@ class Auditor:
             audit_request.audit_of(json.loads(json.dumps(self.completed(one)))) for one in asked
         )
         running = RunFiles(str(run_dir))
-        with OnSpark(self.spark, running.uri) if self.spark else nullcontext(Here()) as engine:
+        with (
+            SparkEngine(self.spark, running.uri)
+            if self.spark
+            else nullcontext(LocalEngine()) as engine
+        ):
             AuditRun(
                 engine,
                 Lake(str(self.folder / "lake")),

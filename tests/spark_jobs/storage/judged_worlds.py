@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_jobs.audit_here import Here
+from spark_jobs.audit_locally import LocalEngine
 from spark_jobs.storage.audit import judge
 from spark_jobs.storage_words import ORPHAN, RETAINED_WASTE
 from tests.spark_jobs.storage.packed import inputs_of
@@ -83,7 +83,7 @@ def judged_worlds(
     worlds: Sequence[World], scratch: Path, *, written: Sequence[World] = ()
 ) -> Judged:
     """All in one run; the ``_metadata`` of those ``written`` lie on disk and are read."""
-    judged = judge(inputs_of(worlds, scratch, written=written), Here())
+    judged = judge(inputs_of(worlds, scratch, written=written), LocalEngine())
     found = judged.tables | {
         "files": pa.concat_tables([judged.live, judged.not_live.drop_columns("root_no")]),
         "references": judged.references,

@@ -10,14 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.audit_here import Here
+from spark_jobs.audit_locally import LocalEngine
 from spark_jobs.parsed_metadata import find_replacements
 from spark_jobs.storage import parsing, reading
 from spark_jobs.storage.audit import Inputs
-from spark_jobs.storage.carried import KNOWN_FILES, LISTED, REFERRED
 from spark_jobs.storage.parsing import WANTED
 from spark_jobs.storage.path_facts import LISTING
 from spark_jobs.storage.plain import plain_rows
+from spark_jobs.storage.previous_audit import KNOWN_FILES, LISTED, REFERRED
 from spark_jobs.storage.reading import JOBS
 from spark_jobs.storage.snapshots import PARSED
 from tests.spark_jobs.storage.worlds import GUARD, NOW, Snapshot, World, is_within
@@ -53,7 +53,7 @@ def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World]
         jobs=reading.job_rows(pa.Table.from_pylist(rows["job"], JOBS), {}),
         doubts=rows["doubt"],
         listing=pa.Table.from_pylist(rows["file"], LISTING),
-        parsed=Here().all(parsed, PARSED),
+        parsed=LocalEngine().concat(parsed, PARSED),
         known_files=pa.Table.from_pylist(rows["known_file"], KNOWN_FILES),
         earlier=pa.Table.from_pylist(rows["referred"], REFERRED),
         spellings_of={},
@@ -281,6 +281,8 @@ def _clusters(world: World, root: str) -> list[str]:
 def _parsed(worlds: Sequence[World], folder: Path) -> list[pa.Table]:
     """What vanished is looked for anew, as the audit does."""
     wanted = pa.Table.from_pylist([row for world in worlds for row in write(world, folder)], WANTED)
-    first, _ = Here().made(parsing.parsed, wanted, parsing.PARSED)
-    later, _ = Here().made(parsing.parsed, find_replacements(Here(), first, wanted), parsing.PARSED)
+    first, _ = LocalEngine().derive(parsing.parsed, wanted, parsing.PARSED)
+    later, _ = LocalEngine().derive(
+        parsing.parsed, find_replacements(LocalEngine(), first, wanted), parsing.PARSED
+    )
     return [first, later]

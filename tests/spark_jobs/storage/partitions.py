@@ -22,28 +22,28 @@ class Partitions:
         step: Step,
         parts: Mapping[str, pa.Table | Tasks],
         schemas: Mapping[str, pa.Schema],
-        together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
-        known: Mapping[str, pa.Table] | None = None,
+        group_keys: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        shared: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Tasks]:
-        if together is None:
+        if group_keys is None:
             calls = [
                 dict(zip(parts, tables, strict=True))
                 for tables in zip(*parts.values(), strict=True)
             ]
         else:
             key = {
-                name: together[name] if isinstance(together, Mapping) else together
+                name: group_keys[name] if isinstance(group_keys, Mapping) else group_keys
                 for name in parts
             }
             split = {
-                name: self._split(self.collected(rows), key[name]) for name, rows in parts.items()
+                name: self._split(self.collect(rows), key[name]) for name, rows in parts.items()
             }
             calls = [
                 {name: tables[number] for name, tables in split.items()}
                 for number in range(self.count)
             ]
         made = [
-            step(call, known or {})
+            step(call, shared or {})
             for call in calls
             if any(table.num_rows for table in call.values())
         ]
@@ -53,7 +53,7 @@ class Partitions:
             for name, schema in schemas.items()
         }
 
-    def collected(self, rows: pa.Table | Tasks) -> pa.Table:
+    def collect(self, rows: pa.Table | Tasks) -> pa.Table:
         return pa.concat_tables(rows) if isinstance(rows, list) else rows
 
     def _split(self, rows: pa.Table, key: Sequence[str]) -> Tasks:

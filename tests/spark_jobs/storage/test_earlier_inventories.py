@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from spark_jobs.storage.carried import BEFORE, brought_together
+from spark_jobs.storage.previous_audit import BEFORE, merge_inventories
 from tests.spark_jobs.storage.audits import Auditor
 from tests.webapp.cleanup.worlds import World, name_of_job
 
@@ -123,7 +123,7 @@ THEN = SEEN | {"first_seen_at": DATED}
 
 def first_seen(*rows: dict[str, Any]) -> datetime | None:
     known = pa.Table.from_pylist([dict(row) for row in rows], BEFORE["known"])
-    found = brought_together({"known": known, "earlier": BEFORE["earlier"].empty_table()}, {}, ())
+    found = merge_inventories({"known": known, "earlier": BEFORE["earlier"].empty_table()}, {}, ())
     (row,) = found["known"].to_pylist()
     first: datetime | None = row["first_seen_at"]
     return first

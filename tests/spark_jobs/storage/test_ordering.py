@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from spark_jobs import audit_on_spark
-from spark_jobs.audit_on_spark import Frame, OnSpark
+from spark_jobs.audit_on_spark import Frame, SparkEngine
 from spark_jobs.run_files import RunFiles
 from tests.attacks.scale import examples
 
@@ -59,7 +59,7 @@ def written(
 
     columns = [pa.array(column) for column in zip(*rows, strict=True)]
     frame = Frame(spark.createDataFrame(pa.table(columns, schema=SCHEMA)), SCHEMA, len(rows))
-    with tempfile.TemporaryDirectory() as folder, OnSpark(spark, folder) as engine:
+    with tempfile.TemporaryDirectory() as folder, SparkEngine(spark, folder) as engine:
         made = engine.run(step, {"files": frame}, {"not_live": SCHEMA}, ("path",))
         run_dir = RunFiles(folder)
         engine.write_ordered(run_dir, "storage_file", made["not_live"], pa.schema(list(SCHEMA)[1:]))

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from spark_jobs.audit_here import Here
+from spark_jobs.audit_locally import LocalEngine
 from spark_jobs.audit_tables import AUDIT_TABLES
 from spark_jobs.storage.audit import Inputs, Judged, judge
 from spark_jobs.storage.path_facts import LISTING
@@ -64,7 +64,7 @@ def with_segments(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def whole(inputs: Inputs) -> dict[str, list[str]]:
-    return rows_of(judge(inputs, Here()), Here())
+    return rows_of(judge(inputs, LocalEngine()), LocalEngine())
 
 
 @pytest.mark.parametrize("count", mostly_long([2, 37]))
@@ -77,9 +77,11 @@ def test_partitions_come_to_the_same_row_by_row(
     assert all(found[name] for name in ("live", "not_live", "references", "absent", *AUDIT_TABLES))
 
 
-@pytest.mark.parametrize("engine", [Here(), Partitions(3)])
+@pytest.mark.parametrize("engine", [LocalEngine(), Partitions(3)])
 @pytest.mark.parametrize("files", [0, 2])
-def test_a_root_without_any_checkpoint_is_audited(engine: Here | Partitions, files: int) -> None:
+def test_a_root_without_any_checkpoint_is_audited(
+    engine: LocalEngine | Partitions, files: int
+) -> None:
     root = {
         "audit_id": "a",
         "root": "s3://b/flink",
@@ -118,15 +120,15 @@ def test_a_root_without_any_checkpoint_is_audited(engine: Here | Partitions, fil
         figures["cleanable"],
         figures["checkpoints"],
     ) == (files, files, True, 0)
-    assert engine.collected(judged.not_live).num_rows == files
+    assert engine.collect(judged.not_live).num_rows == files
 
 
-def rows_of(judged: Judged, engine: Here | Partitions) -> dict[str, list[str]]:
+def rows_of(judged: Judged, engine: LocalEngine | Partitions) -> dict[str, list[str]]:
     held = {"live": [judged.live], "not_live": [judged.not_live], "references": [judged.references]}
-    of_files = {name: [engine.collected(one) for one in parts] for name, parts in held.items()}
+    of_files = {name: [engine.collect(one) for one in parts] for name, parts in held.items()}
     of_files |= {
-        "absent": [*map(engine.collected, judged.absent)],
-        "pending": [*map(engine.collected, judged.pending)],
+        "absent": [*map(engine.collect, judged.absent)],
+        "pending": [*map(engine.collect, judged.pending)],
     }
     tables = of_files | {name: [rows] for name, rows in judged.tables.items()}
     return {

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from spark_jobs.fold.state import unpacked
 from spark_jobs.steps.reported import EXCEPTION, SKIP, exception_batches, skip_batches
 from spark_jobs.transforms import folding
-from spark_jobs.transforms.fold_batches import jobs_of
+from spark_jobs.transforms.fold_batches import job_groups
 from spark_jobs.transforms.group_windows import IS_NEW, SAMPLE
 from spark_jobs.transforms.grouped_batches import Group
 from spark_jobs.worker_rows import WorkerRows
@@ -73,9 +73,9 @@ def states(spark: SparkSession, **packed: bytes) -> DataFrame:
 def jobs(spark: SparkSession) -> dict[tuple[str, str | None], Group]:
     """What is folded, by cluster and job; batches of two rows, so that none holds a whole job."""
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "2")
-    batches = folding.in_order(parts(spark)).toArrow().to_batches(max_chunksize=2)
+    batches = folding.group_rows(parts(spark)).toArrow().to_batches(max_chunksize=2)
     spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
-    return {group.key: group for group in jobs_of(batches)}
+    return {group.key: group for group in job_groups(batches)}
 
 
 @pytest.fixture(scope="module")

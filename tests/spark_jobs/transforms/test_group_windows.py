@@ -5,7 +5,7 @@ import pytest
 
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
-from spark_jobs.transforms.fold_batches import jobs_of
+from spark_jobs.transforms.fold_batches import job_groups
 from spark_jobs.transforms.group_windows import IS_NEW, PART, SAMPLE
 from spark_jobs.transforms.grouped_batches import Group
 from tests.bench.generated_fleet import Fleet
@@ -51,16 +51,16 @@ def told(groups: list[Group]) -> list[object]:
 @pytest.mark.parametrize("rows", [1, 2, 5, 7])
 def test_a_job_may_go_over_the_end_of_a_batch(rows: int) -> None:
     whole = samples(0)
-    expected = list(jobs_of([whole]))
+    expected = list(job_groups([whole]))
     cut = [whole.slice(first, rows) for first in range(0, whole.num_rows, rows)]
-    assert told(list(jobs_of(cut))) == told(expected)
+    assert told(list(job_groups(cut))) == told(expected)
     assert [len(group.rows("windows")) for group in expected] == [
         FLEET.vertices * MINUTES
     ] * FLEET.jobs
 
 
 def test_windows_without_a_new_sample_are_left_out_and_only_new_ones_tell_where_tasks_run() -> None:
-    every, newest = list(jobs_of([samples(0)])), list(jobs_of([samples(MINUTES - 1)]))
+    every, newest = list(job_groups([samples(0)])), list(job_groups([samples(MINUTES - 1)]))
     for whole, late in zip(every, newest, strict=True):
         assert late.rows("windows") == [
             row
@@ -71,4 +71,4 @@ def test_windows_without_a_new_sample_are_left_out_and_only_new_ones_tell_where_
 
 
 def test_a_job_of_which_nothing_is_new_has_no_news() -> None:
-    assert [group.parts for group in jobs_of([samples(MINUTES)])] == [{}] * FLEET.jobs
+    assert [group.parts for group in job_groups([samples(MINUTES)])] == [{}] * FLEET.jobs

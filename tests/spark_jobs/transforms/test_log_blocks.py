@@ -180,7 +180,7 @@ def told(rows: Iterable[Any]) -> Counter[tuple[Any, ...]]:
 
 
 def left_out(lines: list[bytes]) -> list[bytes]:
-    return list(compress(lines, json_lines.routine(pa.array(lines, pa.binary()))))
+    return list(compress(lines, json_lines.are_routine(pa.array(lines, pa.binary()))))
 
 
 def of_file(path: Path, block_bytes: int) -> list[Block]:

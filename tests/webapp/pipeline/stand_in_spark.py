@@ -61,7 +61,7 @@ def cycle(arguments: dict[str, str]) -> int:
         )
         for row in newest.values()
     ]
-    with previous_run.blamed_where_damaged(carried):
+    with previous_run.lost_if_damaged(carried):
         state = sorted({fact["checkpoint_id"] for fact in facts} | remembered(carried))
     path = write_run(
         run_dir,

@@ -1,5 +1,3 @@
-"""References of checkpoints, resolved to the files that exist."""
-
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +10,7 @@ from spark_jobs.storage.layout_columns import Placed, are_below, placed
 
 
 class Paths(NamedTuple):
-    """Distinct paths of audits by number."""
+    """The number (0 to ``size``) of each distinct path of an audit, for the rows of five tables."""
 
     listing: Numbers
     references: Numbers
@@ -23,9 +21,9 @@ class Paths(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """One for each checkpoint and path. ``missing``: certainly absent; ``uncovered``: unknown,
-    since below no audited root, below an incompletely listed one, or younger than the listing.
-    ``own``: below the directory of the checkpoint or of its job.
+    """Of each reference (checkpoint and path). ``missing``: the file certainly does not exist.
+    ``uncovered``: unknown, since it is below no root that was listed whole, or the checkpoint is
+    younger than the listing. ``own``: below the directory of the checkpoint or its job.
     """
 
     checkpoint: Numbers
@@ -58,15 +56,15 @@ def resolve(
             pc.and_(are_below(texts, root["root"]), pc.equal(audit_ids, root["audit_id"]))
         )
         at_root[below] = number
-    of_path = placed(texts)
+    places = placed(texts)
     unlisted = np.append(arrays.numbers_of(roots, "unlisted"), 0)[at_root]
-    there = file_bytes[paths.references]
-    is_there = arrays.known(there)
+    listed_bytes = file_bytes[paths.references]
+    is_listed = arrays.known(listed_bytes)
     is_covered = (
         (at_root >= 0) & (unlisted == 0) & arrays.flags_of(checkpoints, "is_covered")[checkpoint]
     )
     home = column(checkpoints, "job_directory").take(pa.array(checkpoint))
-    own = arrays.flags(pc.equal(of_path.job_directory, home))
+    own = arrays.flags(pc.equal(places.job_directory, home))
     elsewhere = np.flatnonzero(~own)
     directories = column(checkpoints, "directory").take(pa.array(checkpoint[elsewhere])).to_pylist()
     for at, path, directory in zip(
@@ -77,28 +75,28 @@ def resolve(
         checkpoint=checkpoint,
         path=paths.references,
         bytes=arrays.numbers_of(references, "bytes"),
-        file_bytes=there,
+        file_bytes=listed_bytes,
         segmented=arrays.flags_of(references, "segmented"),
         root=at_root,
-        found=is_there,
-        missing=~is_there & is_covered,
-        uncovered=~is_there & ~is_covered,
+        found=is_listed,
+        missing=~is_listed & is_covered,
+        uncovered=~is_listed & ~is_covered,
         own=own,
-        placed=of_path,
+        placed=places,
         texts=texts,
     )
 
 
 def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
-    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to."""
-    named = pa.table(
+    """Bytes of each path's segments that retained checkpoints need; unknown without any."""
+    rows = pa.table(
         {
             "path": paths.segments,
             "offset": column(segments, "offset_bytes"),
             "bytes": column(segments, "bytes"),
         }
     )
-    distinct = named.group_by(["path", "offset"]).aggregate([("bytes", "max")])
+    distinct = rows.group_by(["path", "offset"]).aggregate([("bytes", "max")])
     at = arrays.numbers_of(distinct, "path")
     size = arrays.numbers_of(distinct, "bytes_max")
     sums = arrays.sums(at, size, paths.size)

@@ -1,4 +1,4 @@
-"""The steps of an audit in this process, without Spark: all rows at once."""
+"""Runs the steps of an audit in this process on all rows at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,31 +16,32 @@ from spark_jobs.arrow_schemas import INSTANT, fields_of
 from spark_jobs.run_files import RunFiles
 from spark_jobs.slices import data_path
 from spark_jobs.storage import arrays
-from spark_jobs.storage.audit import Step, Together
+from spark_jobs.storage.audit import GroupKeys, Step
 from spark_jobs.storage.layout_columns import is_metadata
 
 Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True)
-class Here:
+class LocalEngine:
     def run(
         self,
         step: Step,
         parts: Mapping[str, pa.Table],
         schemas: Mapping[str, pa.Schema],
-        together: Together | None = None,
-        known: Mapping[str, pa.Table] | None = None,
+        group_keys: GroupKeys | None = None,
+        shared: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, pa.Table]:
-        return {name: rows.cast(schemas[name]) for name, rows in step(parts, known or {}).items()}
+        results = step(parts, shared or {})
+        return {name: rows.cast(schemas[name]) for name, rows in results.items()}
 
-    def collected(self, rows: pa.Table) -> pa.Table:
+    def collect(self, rows: pa.Table) -> pa.Table:
         return rows
 
     def read(
         self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
     ) -> pa.Table:
-        """Columns of ``schema`` that a file lacks are null. With ``root``, only rows of that root."""
+        """Columns that a file lacks are null. With ``root``, only rows of that root."""
         rows = pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files)])
         if root is not None:
             rows = rows.filter(pc.equal(rows.column("root"), root))
@@ -48,7 +49,7 @@ class Here:
             rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
         return rows
 
-    def all(self, rows: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
+    def concat(self, rows: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
         return pa.concat_tables([schema.empty_table(), *(_shape(table, schema) for table in rows)])
 
     def count(self, rows: pa.Table) -> int:
@@ -78,27 +79,29 @@ class Here:
             condition &= pc.field(name) == value
         return self.read(paths, schema).filter(condition).select(list(columns))
 
-    def counted(self, rows: pa.Table, key: Sequence[str], largest: str) -> pa.Table:
+    def count_by(self, rows: pa.Table, key: Sequence[str], largest: str) -> pa.Table:
         counts = rows.group_by(list(key)).aggregate([([], "count_all"), (largest, "max")])
         return counts.rename_columns({"count_all": "rows", f"{largest}_max": largest})
 
-    def joined(self, rows: pa.Table, other: pa.Table, key: Sequence[str]) -> pa.Table:
-        at = pa.array(range(rows.num_rows), pa.int64())
-        met = (
+    def join(self, rows: pa.Table, other: pa.Table, key: Sequence[str]) -> pa.Table:
+        # Arrow cannot join tables with list columns, so only the keys are joined.
+        index = pa.array(range(rows.num_rows), pa.int64())
+        matches = (
             rows.select(list(key))
-            .append_column("_at", at)
+            .append_column("_index", index)
             .join(other, list(key), join_type="inner")
-            .sort_by("_at")
+            .sort_by("_index")
         )
-        column = rows.take(met.column("_at"))
+        joined = rows.take(matches.column("_index"))
         for name in other.column_names:
-            column = column if name in key else column.append_column(name, met.column(name))
-        return column
+            if name not in key:
+                joined = joined.append_column(name, matches.column(name))
+        return joined
 
-    def made(
-        self, make: Make, given: pa.Table, schema: pa.Schema
+    def derive(
+        self, make: Make, source_rows: pa.Table, schema: pa.Schema
     ) -> tuple[pa.Table, ds.Dataset | None]:
-        rows = pa.Table.from_batches(make(given.to_batches()), schema)
+        rows = pa.Table.from_batches(make(source_rows.to_batches()), schema)
         return rows, ds.dataset(rows) if rows.num_rows else None
 
     def write_table(self, run_dir: RunFiles, name: str, rows: pa.Table) -> int:
@@ -111,16 +114,16 @@ class Here:
         )
 
     def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[pa.Table]) -> int:
-        whole = pa.concat_tables(rows)
         run_dir.state[name] = ()
-        return run_dir.take_state(name, run_dir.write_rows(f"state/{name}", whole))
+        output = run_dir.write_rows(f"state/{name}", pa.concat_tables(rows))
+        return run_dir.take_state(name, output)
 
 
 def _read(file: str, schema: pa.Schema) -> pa.Table:
     # Not by path: Arrow would read the parent folders as partition columns.
     with fsspec.open(file, "rb") as opened, ParquetStream(opened, checks_pages=True) as parquet:
-        held = [name for name in schema.names if name in parquet.schema_arrow.names]
-        table = parquet.read(held)
+        present = [name for name in schema.names if name in parquet.schema_arrow.names]
+        table = parquet.read(present)
     return _shape(table, schema)
 
 
