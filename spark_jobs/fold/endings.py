@@ -9,7 +9,7 @@ from spark_jobs.fold.rows import Row, Rows
 
 COORDINATOR_STOPPED = "coordinator_stopped"
 STATE_CHANGED = ("job_state", "job_terminal")
-# In these states the coordinator is suspended and drops all_endings pending checkpoint.
+# In these states the coordinator is suspended and drops each pending checkpoint.
 ENDING_STATES = ("FAILING", "RESTARTING", "CANCELLING", "SUSPENDED", *TERMINAL_STATES)
 BY_FAILURE = ("FAILING", "RESTARTING", "FAILED")
 STOPPED = "STOPPED"

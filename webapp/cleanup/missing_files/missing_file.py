@@ -159,7 +159,7 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
         file_history = audited_files.history(file.path)
     except TooMany:
         unknown.append(
-            gettext("The newest audits list more files than are audits_read through here.")
+            gettext("The newest audits list more files than are looked through here.")
         )
     except (OSError, BadManifest):
         log.exception("Audits of %s could not be read", file.path)

@@ -386,7 +386,7 @@ def similar_incidents(cluster: str, job: str, rule: str = "") -> dict[str, Any]:
 
 @tool(
     "runbook",
-    "What to do job_row a rule",
+    "What to do about a rule",
     "What a rule means, where to look, what to do now and for good, and when it is not this.",
     {
         "rule": "such as pressure.root",
