@@ -74,7 +74,7 @@ class UnevenVertex:
 
 @rule(
     RULE,
-    message("UnevenVertex data"),
+    message("Uneven data"),
     message(
         "One subtask gets several times the records, or holds several times the state, of a "
         "typical sibling."
