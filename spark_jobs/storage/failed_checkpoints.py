@@ -1,5 +1,3 @@
-"""Finds files of checkpoints that provably never completed."""
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The client address of a request."""
-
 import ipaddress
 import re
 

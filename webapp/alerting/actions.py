@@ -1,5 +1,3 @@
-"""People's actions on alerts."""
-
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,5 +1,3 @@
-"""Links in documents."""
-
 from django.urls import reverse
 
 from webapp.analyses.document import Link

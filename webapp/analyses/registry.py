@@ -1,5 +1,3 @@
-"""All analyses: those of ``job/``, ``fleet/`` and ``root/``."""
-
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module

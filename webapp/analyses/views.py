@@ -1,5 +1,3 @@
-"""The page and the charts of any analysis."""
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial

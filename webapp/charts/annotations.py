@@ -1,5 +1,3 @@
-"""Events of a job, as dashed lines with a label on all its charts."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

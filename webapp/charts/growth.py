@@ -1,5 +1,3 @@
-"""Bytes by day, stacked by job."""
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from datetime import date as Date

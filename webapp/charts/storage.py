@@ -1,5 +1,3 @@
-"""Storage of a root over time, by verdict."""
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any

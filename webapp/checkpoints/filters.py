@@ -1,5 +1,3 @@
-"""Filters of checkpoints, their uploads and their roll-ups."""
-
 from typing import Any
 
 from django.db.models import QuerySet

@@ -1,5 +1,3 @@
-"""Checkpoint facts, their roll-ups, and how state grows."""
-
 from django.db import models
 
 from webapp.lib.scoped_rows import scoped

@@ -1,5 +1,3 @@
-"""Queries of checkpoint facts for pages, reports and API."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta

@@ -1,5 +1,3 @@
-"""Thresholds set by people."""
-
 from typing import Any
 
 from spark_jobs.diagnosis.findings import Limits

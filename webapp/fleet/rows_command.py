@@ -1,5 +1,3 @@
-"""Commands that print rows of jobs as JSON lines."""
-
 from argparse import ArgumentParser
 from typing import Any, ClassVar
 

@@ -1,5 +1,3 @@
-"""Filters of hosts, of their events, and of what runs there."""
-
 from spark_jobs.serving import HOST_EVENT_KINDS, TASKMANAGER_ENDS
 from webapp.fleet.filters import LABEL
 from webapp.lib.filter_sets import ListFilters, OfJob

@@ -1,5 +1,3 @@
-"""Jobs, events and TaskManagers of hosts."""
-
 from django.db import models
 
 from webapp.lib.scoped_rows import scoped

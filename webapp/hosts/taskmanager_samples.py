@@ -1,5 +1,3 @@
-"""Samples of TaskManagers from the lake."""
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,5 +1,3 @@
-"""Pages of all hosts, of one host and of one TaskManager."""
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,5 +1,3 @@
-"""One job over the API, with data of several features."""
-
 from typing import Any
 
 from django.shortcuts import get_object_or_404

@@ -1,5 +1,3 @@
-"""The page of one job: its status, problems, charts, and tabs."""
-
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any

@@ -1,5 +1,3 @@
-"""The base of Weir's middleware."""
-
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase

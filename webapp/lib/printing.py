@@ -1,5 +1,3 @@
-"""Output of commands: JSON, one line per row."""
-
 import json
 import os
 import sys

@@ -1,5 +1,3 @@
-"""Filters of pressure windows and vertex hours."""
-
 from webapp.fleet.filters import OfAttempts
 from webapp.lib.query_parameters import Text
 

@@ -1,5 +1,3 @@
-"""Thread dumps, one row a TaskManager."""
-
 from django.db import models
 
 from webapp.lib.messages.fields import MessageField, MessagesField

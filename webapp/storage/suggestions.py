@@ -1,5 +1,3 @@
-"""Suggests roots: directories of checkpoints that are not registered yet."""
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

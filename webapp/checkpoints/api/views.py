@@ -1,5 +1,3 @@
-"""Checkpoint facts, roll-ups and size trends over the API."""
-
 from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, CHECKPOINT_UPLOAD, SIZE_TREND
 from webapp.checkpoints.filters import CheckpointFilters, RollupFilters, UploadFilters
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend

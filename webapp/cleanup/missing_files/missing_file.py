@@ -158,9 +158,7 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
     try:
         file_history = audited_files.history(file.path)
     except TooMany:
-        unknown.append(
-            gettext("The newest audits list more files than are looked through here.")
-        )
+        unknown.append(gettext("The newest audits list more files than are looked through here."))
     except (OSError, BadManifest):
         log.exception("Audits of %s could not be read", file.path)
         unknown.append(

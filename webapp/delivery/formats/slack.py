@@ -1,5 +1,3 @@
-"""Slack's incoming webhooks (Block Kit)."""
-
 from datetime import datetime
 from typing import Any
 

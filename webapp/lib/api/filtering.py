@@ -1,5 +1,3 @@
-"""Filters of lists for REST framework and its OpenAPI document."""
-
 from collections.abc import Collection
 from typing import Any, TypeVar
 

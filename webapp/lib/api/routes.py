@@ -1,5 +1,3 @@
-"""The API resources of a feature."""
-
 from typing import Any
 
 from rest_framework.viewsets import GenericViewSet

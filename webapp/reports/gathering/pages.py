@@ -1,5 +1,3 @@
-"""Writes the two pages of an incident report from gathered data. Pure."""
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

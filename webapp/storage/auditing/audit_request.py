@@ -1,5 +1,3 @@
-"""Makes the request of an audit."""
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
