@@ -1,5 +1,3 @@
-"""Bounds the rows of a job that are remembered, to the newest."""
-
 import json
 from collections.abc import Sequence
 from dataclasses import fields

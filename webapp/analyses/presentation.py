@@ -1,5 +1,3 @@
-"""Blocks of a document, prepared for templates and as JSON."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from datetime import UTC, datetime

@@ -1,5 +1,3 @@
-"""Hosts from the database, by bounded queries that use indexes."""
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

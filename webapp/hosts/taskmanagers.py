@@ -1,5 +1,3 @@
-"""TaskManagers of a host: budgets from samples in the lake, and events."""
-
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,3 @@
-"""Title, severity and duration of an incident, from its findings."""
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 

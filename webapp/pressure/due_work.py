@@ -1,5 +1,3 @@
-"""The due work of pressure: throughput is summed up by the hour."""
-
 from webapp.pressure.hours import sum_up
 from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Work, register
 

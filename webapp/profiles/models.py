@@ -23,7 +23,6 @@ class ThreadDump(models.Model):
     cluster = models.CharField(max_length=100)
     taskmanager_id = models.CharField(max_length=300)
     wanted_at = models.DateTimeField()
-    wanted_by = models.CharField(max_length=150, blank=True)
     ask_at = models.DateTimeField(null=True)
     asked = models.PositiveSmallIntegerField(default=0, help_text="requests since it was wanted")
     state = models.CharField(

@@ -36,11 +36,11 @@ MOST_AT_ONCE = 20
 """TaskManagers at once, since each stops for its dump."""
 
 
-def request_dump(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool:
+def request_dump(cluster: str, taskmanager_id: str, now: datetime) -> bool:
     """Request a dump; False if one is requested, or was answered less than ``NOT_BEFORE`` ago."""
     rows = ThreadDump.objects
     key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
-    request = {"wanted_at": now, "wanted_by": by[:150], "ask_at": now, "asked": 0}
+    request = {"wanted_at": now, "ask_at": now, "asked": 0}
     # Instants in the future were written by a clock that was set back since.
     is_over = Q(wanted_at__lte=now - GIVE_UP_AFTER) | Q(wanted_at__gt=now + NOT_BEFORE)
     settled = rows.filter(Q(ask_at=None) | is_over, **key)
@@ -55,10 +55,10 @@ def request_dump(cluster: str, taskmanager_id: str, now: datetime, by: str = "")
     return is_created
 
 
-def request_dumps(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: str) -> int:
+def request_dumps(cluster: str, taskmanager_ids: Iterable[str], now: datetime) -> int:
     """Request dumps of the first ``MOST_AT_ONCE``; returns how many were not requested before."""
     return sum(
-        request_dump(cluster, taskmanager_id, now, by)
+        request_dump(cluster, taskmanager_id, now)
         for taskmanager_id in islice(taskmanager_ids, MOST_AT_ONCE)
     )
 

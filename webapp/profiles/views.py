@@ -27,9 +27,7 @@ def ask_dumps(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         threads = job_threads(view.job, until, view.now, chosen["vertex"], chosen["taskmanager"])
         if chosen["taskmanager"] and not threads.taskmanagers:
             raise Http404(gettext("No task of this job runs on that TaskManager."))
-        if request_dumps(
-            cluster, threads.taskmanager_ids, timezone.now(), request.user.get_username()
-        ):
+        if request_dumps(cluster, threads.taskmanager_ids, timezone.now()):
             messages.success(
                 request, gettext("Flink is asked for a thread dump with the next collect cycle.")
             )

@@ -1,5 +1,3 @@
-"""Computes how fast checkpoints were copied from each storage."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,1 +1,0 @@
-"""Analyses of all jobs, a module each."""

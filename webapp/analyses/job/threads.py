@@ -1,5 +1,3 @@
-"""What a job's task threads do, by the newest dumps of its TaskManagers."""
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from ingest.messages import list_text, message, plural

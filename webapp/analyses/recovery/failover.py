@@ -1,5 +1,3 @@
-"""What a failure restarts, by failover regions and as observed."""
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -23,7 +23,6 @@ class Migration(migrations.Migration):
                 ("cluster", models.CharField(max_length=100)),
                 ("taskmanager_id", models.CharField(max_length=300)),
                 ("wanted_at", models.DateTimeField()),
-                ("wanted_by", models.CharField(blank=True, max_length=150)),
                 ("ask_at", models.DateTimeField(null=True)),
                 (
                     "asked",

@@ -1,5 +1,4 @@
 from argparse import ArgumentParser
-from getpass import getuser
 from typing import Any
 
 from django.utils import timezone
@@ -27,7 +26,7 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         job, now = job_named(options["cluster"], options["job"]), timezone.now()
         threads = job_threads(job, job.last_seen_at or job.as_of, now, options["vertex"])
-        count = request_dumps(job.cluster, threads.taskmanager_ids, now, getuser())
+        count = request_dumps(job.cluster, threads.taskmanager_ids, now)
         self.stdout.write(
             threads.why or f"{count} of {len(threads.taskmanagers)} TaskManagers are asked."
         )
