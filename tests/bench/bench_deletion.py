@@ -165,7 +165,7 @@ def purge_of_quarantine(folder: Path, opened: Store) -> Callable[[], object]:
     journal = run.journal(APPLY)
     for chunk in planned.reader.chunks():
         rows = [run.row(file, "quarantined") for file in run.planned(chunk)]
-        journal.effect(chunk.number, rows, run.at())
+        journal.write_effect(chunk.number, rows, run.at())
     return planned.purge
 
 

@@ -128,7 +128,9 @@ def _events(reader: LogArchives, log: Path, out: Path) -> None:
         reader.session, find([str(log)])[0], reader.layout, reader.time_zone, reader.keep
     )
     WorkerRows(
-        read.given, partial(_recognised, read=read.make, observed_at=reader.observed_at), EVENT
+        read.source_rows,
+        partial(_recognised, read=read.make, observed_at=reader.observed_at),
+        EVENT,
     ).write(str(out))
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from spark_jobs.diagnosis.failure_causes.table import of_code
+from spark_jobs.diagnosis.failure_causes.table import cause_by_code
 from tests.played import FOLDER, of_rule
 
 RULE, ERROR = "jobmanager.crash_loop", "jobmanager.error"
@@ -59,7 +59,7 @@ def test_one_that_cannot_recover_names_the_file_that_is_gone():
     assert (last["severity"], last["data"]["cause"]) == ("critical", "HA_STORE_BROKEN")
     assert re.search("/ha/orders/completedCheckpoint[0-9a-f]+$", last["data"]["path"])
     assert last["data"]["ends"] == ends == 4
-    assert last["next_step"] == of_code("HA_STORE_BROKEN").next_step
+    assert last["next_step"] == cause_by_code("HA_STORE_BROKEN").next_step
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_one_that_cannot_recover_names_the_file_that_is_gone():
 def test_an_error_that_only_the_log_names_is_a_finding_with_its_cause(played, severity, code):
     last = of_rule(played, ERROR)[-1]
     assert (last["severity"], last["data"]["cause"]) == (severity, code)
-    assert last["next_step"] == of_code(code).next_step
+    assert last["next_step"] == cause_by_code(code).next_step
 
 
 @pytest.mark.parametrize("played", ["2.3.0/finished-before", "2.3.0/main-runs"])

@@ -65,7 +65,7 @@ def _of_open(path: Any) -> Any:
     while frame.f_code is not LocalFiles.create.__code__:
         assert frame.f_back is not None, f"{path} is made in an unknown directory"
         frame = frame.f_back
-    return _spelled_out(path, frame.f_locals["within"])
+    return _spelled_out(path, frame.f_locals["parent"])
 
 
 _watching: list[Watched] = []

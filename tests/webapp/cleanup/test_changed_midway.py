@@ -29,9 +29,9 @@ def dies_after_the_metadata(plan: CleanupPlan, metadata: Path) -> None:
             raise Killed
         before(journal, chunk, *arguments)
 
-    before = Journal.intend
+    before = Journal.write_intent
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Journal, "intend", intend)
+        patch.setattr(Journal, "write_intent", intend)
         apply(plan)
     assert not metadata.exists()
 
