@@ -18,14 +18,15 @@ BEHIND_S = 3600
 
 class MetricsSpool(SharedFolder):
     def take(self, samples: Iterable[Sample], now_s: float) -> int:
-        """Store samples of the last hour; returns their number. Raises :class:`Behind` before it
-        stores any.
+        """Store samples that are at most an hour old; returns their number. If there is no room,
+        raises :class:`Behind` and stores none. A line break precedes each sample, as it ends a line
+        that a full disk cut off.
         """
         by_minute: dict[int, list[str]] = defaultdict(list)
         for sample in samples:
             if now_s - BEHIND_S <= sample.at_s <= now_s + AHEAD_S:
                 by_minute[int(sample.at_s // MINUTE_S)].append(
-                    json.dumps([sample.name, dict(sample.labels), sample.at_s, sample.value]) + "\n"
+                    "\n" + json.dumps([sample.name, dict(sample.labels), sample.at_s, sample.value])
                 )
         with self.lock():
             self._check_room()
@@ -89,4 +90,6 @@ def _sample(line: str) -> Sample | None:
         sample = Sample(str(name), tuple(labels.items()), float(at_s), float(value))
         return sample if math.isfinite(sample.at_s) else None
     except (ValueError, TypeError, AttributeError):
-        return None  # the disk was full: the line is incomplete, and its sender got no answer
+        return (
+            None  # no line, or a line that was cut off: its sender was not told that it is stored
+        )

@@ -29,6 +29,7 @@ from ingest.flink_rest.metric_names import (
 )
 from ingest.lake.store import Lake
 from ingest.pushed import metrics_spool, otlp_metrics
+from ingest.pushed.metric_sample import Sample
 from ingest.pushed.metrics import read_pushed
 from ingest.pushed.metrics_spool import MetricsSpool
 from ingest.pushed.spool import Behind
@@ -263,6 +264,16 @@ def test_a_damaged_line_of_the_spool_costs_nothing_else(tmp_path):
         + path.read_bytes()
     )
     assert read_pushed(source(tmp_path), {}, AT).jobs_seen == 1
+
+
+def test_what_comes_behind_a_line_that_was_cut_off_is_read(tmp_path):
+    spool = MetricsSpool(tmp_path)
+    spool.take([Sample("m", (), 60.0, 1.0)], 60.0)
+    (path,) = spool.folder.glob("*.jsonl")
+    path.write_text(path.read_text()[:-5])
+    assert spool.take([Sample("m", (), 61.0, 2.0)], 61.0) == 1
+    (series,) = spool.read(0.0, 90.0, 30)
+    assert [value for _at, value in series.values] == [2.0]
 
 
 def test_a_cycle_of_the_collector_brings_pushed_samples_into_the_lake_once(tmp_path):
