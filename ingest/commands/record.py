@@ -1,8 +1,8 @@
-"""Record a running cluster into a folder that `import` reads: a case to send or to keep.
+"""Record a running cluster into a folder that `import` reads, to send it or to keep it as a test.
 
-Every few seconds, the answers that Weir reads and the new log lines are written. Passwords, tokens
-and users' own parameters are removed. Ctrl-C ends the recording early; what was written until then
-is complete.
+The answers that Weir reads and new log lines are written every few seconds, at first whole logs.
+Passwords, tokens and users' own parameters are removed. Ctrl-C ends the recording early; what was
+written until then is complete.
 """
 
 import argparse
@@ -172,5 +172,5 @@ def summary_text(summary: RecordSummary) -> str:
     if summary.stopped_by == "size":
         lines.append("  ended because it became larger than 2 GiB")
     if summary.error:
-        lines.append(f"  last: {summary.error}")
+        lines.append(f"  error in the last poll: {summary.error}")
     return "\n".join(lines)

@@ -26,7 +26,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
     async with run.client(run.cluster.url) as client:
         overview = await client.get("/overview")
         version = member(overview, "flink-version")
-        if not is_version(version):  # no JobManager, so its answer is not quoted
+        if not is_version(version):  # not a JobManager: its text is not shown
             notes.misses.append(
                 message(
                     "{base:name} answers, but not like a Flink JobManager.",

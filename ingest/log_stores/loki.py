@@ -1,6 +1,6 @@
 """Loki's ``query_range``: streams of a selector, forward. ``start`` is inclusive, ``end``
-exclusive, in nanoseconds. Structured metadata is among the labels or, if a proxy requests
-categories, the third member of a value. Source: Loki's HTTP API.
+exclusive, in nanoseconds. Structured metadata is among the labels or, with
+``categorize-labels``, which a proxy may set, the third member of a value. Source: Loki's HTTP API.
 """
 
 from collections.abc import Iterator

@@ -7,7 +7,6 @@ import ipaddress
 import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as Late
 from typing import Any
 
 from ingest.errors import Refused
@@ -33,7 +32,9 @@ _FORBIDDEN = [
         "240.0.0.0/4",
     )
 ]
-"""No JobManager or receiver has these addresses. Metadata services of clouds return credentials."""
+"""No JobManager and no receiver of notices has these addresses. Metadata services of clouds return
+credentials.
+"""
 
 _6TO4 = ipaddress.ip_network("2002::/16")
 _TEREDO = ipaddress.ip_network("2001::/32")
@@ -48,7 +49,7 @@ def is_forbidden(address: Address) -> bool:
 
 
 def unwrapped(address: Address) -> list[Address]:
-    """The addresses that packets may reach: ``address``, or an address embedded in it, or both."""
+    """The addresses that packets may reach: ``address``, addresses embedded in it, or both."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     if address.ipv4_mapped:
@@ -72,14 +73,14 @@ RESOLVE_WITHIN_S = 5
 
 
 class RefusedAddress(OSError):
-    """No connection was made. The message names only the host."""
+    """No connection was made. The message names the host, and why."""
 
     def __init__(self, host: str, why: str) -> None:
         super().__init__(errno.EACCES, f"{host} {why}")
 
 
 def allowed_networks() -> tuple[Network, ...]:
-    """Empty for all networks. Raises ``Refused``."""
+    """An empty tuple means that every network is allowed. Raises ``Refused``."""
     try:
         return tuple(
             ipaddress.ip_network(text.strip())
@@ -124,7 +125,7 @@ def check_host(host: str, port: int | None = None) -> None:
         resolved = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(
             RESOLVE_WITHIN_S
         )
-    except (OSError, UnicodeError, Late):
+    except (OSError, UnicodeError):
         return
     finally:
         pool.shutdown(wait=False)

@@ -13,13 +13,13 @@ FORMAT = 1
 
 
 class BadPlan(Exception):
-    """A record of the copy cannot be read."""
+    """A plan, or another record of the copy, cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``path``: canonical, in the origin. ``name``: in the copy. The first ``bytes`` are copied; if
-    ``whole``, all. ``kept``: already in the copy.
+    """``path``: canonical, in the origin. ``name``: in the copy. ``bytes``: how many are copied from
+    the start, all of the file if ``whole``. ``kept``: already in the copy.
     """
 
     path: str
@@ -78,7 +78,7 @@ def read_plan(content: bytes) -> Plan:
 def entries_of(
     needs: Mapping[str, Need], names: Mapping[str, str], sizes: Mapping[str, int]
 ) -> list[Entry]:
-    """``sizes``: of files in the copy. Those beside _metadata come first, as in Flink's deletion."""
+    """``sizes``: of files in the copy. Files in chk-N come first, since Flink deletes them first."""
     entries = [
         Entry(path, names[path], need.bytes, need.whole, sizes.get(names[path]) == need.bytes)
         for path, need in needs.items()

@@ -1,6 +1,6 @@
-"""What checkpoints uploaded: parsed _metadata → ``checkpoint_upload``. RocksDB never reuses a file
-number: a name that is in the compared snapshot was kept if it is the same stored file, else
-uploaded again. Other names are new.
+"""What checkpoints uploaded: parsed _metadata → ``checkpoint_upload``. A RocksDB gives each file a
+number of its own. A file whose name and size the compared snapshot has was kept if it is the same
+stored file, else uploaded again. Other files are new.
 """
 
 from collections import defaultdict
@@ -63,8 +63,9 @@ def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A row for each comparison of snapshots that were read, one since the last run. Parts, in this
-    order by cluster: ``needs`` (comparisons), ``new_files`` (read since then), ``references``.
+    """A row for each comparison of two snapshots that were read, at least one of them since the last
+    run. ``batches``: of each cluster its ``needs`` (comparisons), ``new_files`` (read since the last
+    run) and ``references``, in this order.
     """
     uploads = None
     for batch in batches:
@@ -155,7 +156,7 @@ def _bytes(files: Files, other_files: Files) -> dict[str, int]:
     sums = {"kept_bytes": 0, "same_name_bytes": 0, "new_name_bytes": 0}
     for name, (file, size) in files.items():
         other_file, other_size = None, None
-        if None not in name:
+        if None not in name:  # without a subtask or operator, files cannot be matched
             other_file, other_size = other_files.get(name, (None, None))
         if size is None or (other_file is not None and other_size is None):
             continue

@@ -1,4 +1,6 @@
-"""Checkpoints of earlier audits that were not read: which are gone, which vanished."""
+"""Checkpoints of earlier audits that were not read again: which no longer exist, and which of them
+Flink was not seen to discard.
+"""
 
 from collections.abc import Sequence, Set
 from typing import NamedTuple
@@ -37,12 +39,12 @@ def unread(
     sole_owners: Rows,
     roots: Sequence[Row],
 ) -> Unread:
-    """``checkpoints``: earlier referrers that were not read again; one that was ``read`` at the
-    same path replaced the earlier one. An unlisted checkpoint is gone if its path was surely listed
-    (``is_surely_listed``). A cluster reports discarded checkpoints by number, so they were in
-    directories that the job writes (``sole_owners``). Numbers repeat under the same id, so the time
-    must fit too. ``known``: earlier _metadata with modification times; without one, nothing proves
-    that a checkpoint was discarded.
+    """``checkpoints``: earlier referrers; if this audit has ``read`` one at the same path, it is a
+    newer one that replaced it. A checkpoint that is not listed is gone if the listing surely
+    covered its path (``is_surely_listed``). A cluster reports discarded checkpoints by number
+    alone; the directory is the one that only the job writes (``sole_owners``). Numbers repeat under
+    the same id, so the time must fit too. ``known``: earlier _metadata with modification times;
+    without one, nothing proves that a checkpoint was discarded.
     """
     whole = by((root for root in roots if is_whole_but_links(root)), "audit_id")
     listed = keys(metadata, "audit_id", "path")

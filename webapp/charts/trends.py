@@ -1,5 +1,3 @@
-"""Trends in a row of a table as SVG: health as bars, a size as a line."""
-
 from collections.abc import Sequence
 
 from django.utils.html import format_html, format_html_join

@@ -1,5 +1,3 @@
-"""TaskManagers that jobs lost, and those that had ended at a time."""
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta

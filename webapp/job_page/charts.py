@@ -1,5 +1,3 @@
-"""Figures of the job page as JSON, loaded when they come into view."""
-
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any

@@ -83,7 +83,7 @@ def _coverage(view: JobView, judgement: JobJudgement | None) -> Coverage:
     )
     start = max(view.time_range.from_time, lived_from)
     end = min(view.time_range.to_time, view.end_of_life if view.is_past else view.now)
-    settled = late_before(view.now)
-    if not view.is_past and end > settled > start:
-        end = settled
+    judged_until = late_before(view.now)
+    if not view.is_past and end > judged_until > start:
+        end = judged_until
     return coverage(judgement.covered if judgement else (), start, end)

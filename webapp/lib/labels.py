@@ -1,5 +1,3 @@
-"""Labels of alerts, for matchers of silences and endpoints."""
-
 from collections.abc import Collection
 from typing import Any
 

@@ -22,8 +22,8 @@ _THREAD_FIELDS = DumpedThread.__dataclass_fields__
 
 @dataclass(frozen=True)
 class ShownThread:
-    """``vertex_id``: None if the thread runs no task of the job. ``subtask``: 0-based. ``in_a_row``:
-    the number of latest dumps that have the thread at the same place.
+    """``vertex_id``: None if the thread runs no task of the shown vertices. ``subtask``: 0-based.
+    ``in_a_row``: the number of latest dumps that have the thread at the same place.
     """
 
     taskmanager_id: str
@@ -54,7 +54,7 @@ class DumpedTaskManager:
 
     @property
     def other_threads(self) -> list[ShownThread]:
-        """Threads outside the job's tasks that are in users' code or blocked."""
+        """Threads outside the shown tasks that are in users' code or blocked."""
         return [
             thread
             for thread in self.threads
@@ -65,7 +65,7 @@ class DumpedTaskManager:
 
 @dataclass(frozen=True)
 class JobThreads:
-    """``at`` of the samples. ``why`` the TaskManagers are unknown, else ""."""
+    """``at``: when the tasks were sampled. ``why``: the reason if no TaskManager is known, else ""."""
 
     at: datetime | None
     taskmanagers: Sequence[DumpedTaskManager]
@@ -79,7 +79,9 @@ class JobThreads:
 def job_threads(
     job: JobCurrent, at: datetime, now: datetime, vertex_id: str = "", taskmanager_id: str = ""
 ) -> JobThreads:
-    """Two queries, and samples of some minutes. ``vertex_id``, ``taskmanager_id``: only these."""
+    """One query, and the lake's samples of some minutes. ``vertex_id``, ``taskmanager_id``: if
+    given, only theirs.
+    """
     vertices = {
         str(vertex["vertex_id"]): vertex
         for vertex in (job.graph or {}).get("vertices") or ()

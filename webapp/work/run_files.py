@@ -62,9 +62,7 @@ def state_uris(manifest: Manifest, name: str) -> list[str]:
 def parquet_batches(
     files: Iterable[str], rows: int, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Those of ``columns`` that a file lacks are left
-    out.
-    """
+    """Batches of at most ``rows`` rows. Columns that a file lacks are left out."""
     for file in files:
         with fsspec.open(file, "rb") as stream:
             parquet = ParquetStream(stream)

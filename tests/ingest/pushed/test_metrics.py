@@ -273,7 +273,7 @@ def test_what_comes_behind_a_line_that_was_cut_off_is_read(tmp_path):
     path.write_text(path.read_text()[:-5])
     assert spool.take([Sample("m", (), 61.0, 2.0)], 61.0) == 1
     (series,) = spool.read(0.0, 90.0, 30)
-    assert [value for _at, value in series.values] == [2.0]
+    assert [value for _at, value in series.samples] == [2.0]
 
 
 def test_a_cycle_of_the_collector_brings_pushed_samples_into_the_lake_once(tmp_path):

@@ -1,5 +1,3 @@
-"""Calls of all jobs' checkpoints to each file system, by second."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -36,7 +36,7 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--apply",
             action="store_true",
-            help="apply the changes now, as the pipeline does by itself",
+            help="apply the changes now, as the next cycle would",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -59,7 +59,8 @@ class Command(PreparedCommand):
             self.stdout.write(_in_words(source, listing, changed))
         if any(listing.error for listing in listings):
             raise CommandError(
-                "Not every source could be read whole; what it lists stays as it was.", returncode=1
+                "Not every source could be read whole; clusters that it lacks are not removed.",
+                returncode=1,
             )
 
 
