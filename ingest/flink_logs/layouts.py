@@ -16,7 +16,7 @@ from ingest.flink_logs.log4j_patterns import compile_pattern
 from ingest.messages import message
 
 EPOCH_YEAR = 1970
-"""Earlier instants are refused, since later steps may subtract some days."""
+"""Years up to this one are refused: later steps may subtract some days."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ MOST_SINGLE_PARTS = 500_000
 class Reading:
     """The state of reading a file. ``directory``: of the ``_metadata``, without trailing slash.
     ``in_doubt``: another dialect of this version would have read some bytes differently.
-    ``path_positions``: gets positions of absolute paths, ascending.
+    ``paths_at``: gets positions of absolute paths, ascending.
     """
 
     window: Window
