@@ -76,7 +76,7 @@ class Replica:
 
     @classmethod
     def opened(cls, request: Request) -> "Replica":
-        """Created if needed. Raises Refused if the directory has other files."""
+        """Created if needed. Raises Refused if the directory has another copy or other files."""
         replica = cls(request)
         marker = {"format": 1, "replica": request.replica, "source": request.source}
         if not replica.records.exists(MARKER):

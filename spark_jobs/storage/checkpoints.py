@@ -81,7 +81,7 @@ def with_verdicts(
     ``with_owners``. ``dead``: (audit_id, directory) of a job attested dead → since when.
     ``copied``: checkpoints with the same content as another, perhaps the same file. A checkpoint is
     waste if its job was seen in a terminal state, and a job restored from it, or from a later one
-    of its job, has since completed a whole checkpoint that needs only its own files. While another
+    of its job, has since completed a whole checkpoint that needs only its own files. While any
     job that may run was restored from that job and has no such checkpoint, none of that job is
     waste. A dead job needs no successor. A savepoint is never waste.
     """
@@ -191,7 +191,7 @@ def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
     left_up_to, left_at = heir["from_checkpoint_id"], heir["restored_at"]
     return (
         is_at_most(row["checkpoint_id"], left_up_to)
-        # The heir's snapshot has a higher number than the job's last one: its writer is unknown.
+        # The writer of a checkpoint after the job's last one is unknown.
         and is_at_most(left_up_to, row["last_completed_id"])
         # A job that starts again under its id counts from 1 again.
         and is_at_most(row["modified"], left_at)
@@ -312,8 +312,8 @@ class _Left:
 def _is_since_restore(row: Row, job: Row) -> bool:
     """Whether the job completed this checkpoint after its restore. A restored job continues its
     numbers: a lower one is of another writer. Before its first checkpoint, all are of the run
-    before. Files newer than an ended job's last checkpoint are of another writer: a later run under
-    the same id may have begun without a snapshot.
+    before. Files newer than an ended job's last checkpoint are of another writer. A run that began
+    after the restore may have begun without a snapshot.
     """
     is_of_run = is_at_most(job["started_at"], _with_clocks_apart(job["restored_at"]), unknown=True)
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
@@ -372,7 +372,7 @@ def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
 
 
 def superseded(checkpoints: Sequence[Row], restores: Rows) -> set[Key]:
-    """Older than a whole checkpoint of the job, or than the origin of a job that has one."""
+    """Before a whole checkpoint of the job, or up to the origin of a job that has one."""
     in_job = [
         row
         for row in checkpoints

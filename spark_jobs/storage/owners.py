@@ -90,8 +90,8 @@ def restores(jobs: Rows) -> list[Row]:
 def earlier_restores(
     before: Rows, jobs: Sequence[Row], audit_ids: Iterable[str], *, settled: bool = False
 ) -> list[Row]:
-    """Restores of earlier audits (``previous_audit.RESTORES``) without a current job row, in the
-    form of ``restores``. Unreported jobs count as such that may run.
+    """Restores of earlier audits (``previous_audit.RESTORES``) that no job row has now, in the form
+    of ``restores``. Unreported jobs count as such that may run.
     """
     before = [restore for restore in before if bool(restore["settled"]) == settled]
     known = {key_of(job, JOB): job for job in jobs}
@@ -117,7 +117,7 @@ def writers(jobs: Rows, directories: Sequence[Row], roots: Rows) -> list[Row]:
     """A row for each directory and each job that writes it (``writes``) or may. A job writes a
     directory if its running cluster (not a recording) reported its last checkpoint there or,
     without a report, if the root is registered for only this cluster and has only one directory of
-    the job's id. Otherwise it may write any directory of its id below roots that allow its cluster.
+    the job's id. Without a report it may write any directory of its id in roots that allow its cluster.
     """
     same_id = by(directories, "audit_id", "root", "job_id")
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}

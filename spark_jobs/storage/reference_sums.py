@@ -37,7 +37,7 @@ def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
 
 
 def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Table:
-    """For each checkpoint, how many files of the job's previous one it no longer refers to."""
+    """For each checkpoint, its number of files to which the job's previous one does not refer."""
     previous = arrays.numbers_of(checkpoints, "previous_no")
     checkpoint, path = resolved.checkpoint, resolved.path
     previous_no = previous[checkpoint]

@@ -130,7 +130,7 @@ class _Facts:
     """A checkpoint that was not read, and may still exist, refers to the file."""
     restored_from: Flags
     attested: Flags
-    """A checkpoint of a job that was attested to be dead refers to the file."""
+    """Waste of a job that was attested to be dead refers to the file."""
     excluded: Flags
     newly_vanished: pa.Array
     """The ``_metadata`` of a vanished checkpoint that referred to the file, or null."""
