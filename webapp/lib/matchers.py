@@ -197,8 +197,8 @@ def _limited(items: list[Any]) -> list[Any]:
 
 def _matches(pattern: str, texts: Collection[str]) -> dict[str, bool]:
     cache = _results_cache(pattern)
-    results = {text: cache[text] for text in texts if text in cache}
-    new = [text for text in dict.fromkeys(texts) if text not in results]
+    results = {text: hit for text in texts if (hit := cache.get(text)) is not None}
+    new = [text for text in texts if text not in results]
     if new:
         computed = dict(zip(new, _match(rf"\A(?:{pattern})\z", new), strict=True))
         short = {text: result for text, result in computed.items() if len(text) <= LONGEST_CACHED}
@@ -225,7 +225,7 @@ def _results_cache(pattern: str) -> dict[str, bool]:
 
 
 def _match(pattern: str, texts: list[str]) -> list[bool]:
-    # Most processes match no pattern, and Arrow takes a fifth of a command's start.
+    # Most processes match no pattern; Arrow takes a fifth of a command's start.
     import pyarrow as pa
     import pyarrow.compute as pc
 
