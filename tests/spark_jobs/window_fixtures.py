@@ -55,7 +55,7 @@ def windows_of(session: SparkSession, lake: LakeReader, scratch: str) -> Iterato
     """All job windows of a lake, by cluster, job and time."""
     recompute = Recompute(pin(session, lake), None, RunDir(scratch))
     job_windows: list[JobWindow] = []
-    folding.in_order(recompute.parts).write.parquet(hadoop_path(f"{scratch}/in-order"))
+    folding.group_rows(recompute.parts).write.parquet(hadoop_path(f"{scratch}/in-order"))
     files = sorted(Path(scratch, "in-order").glob("*.parquet"))
     for group in job_groups(
         batch for file in files for batch in pq.ParquetFile(file).iter_batches()
