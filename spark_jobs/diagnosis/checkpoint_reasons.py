@@ -15,6 +15,9 @@ class ReasonWords:
 LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"})
 """A task or the job failed while the checkpoint was pending. Flink does not count these."""
 
+UNEXPLAINED = frozenset({"IO_EXCEPTION", "EXCEPTION"})
+"""REST says no more than this; the log has the exception."""
+
 JOB_NOT_LISTED = "JOB_NOT_LISTED"
 """The job was no longer listed while the checkpoint was pending: the outcome is unknown."""
 
@@ -104,7 +107,7 @@ REASON_WORDS: dict[str, ReasonWords] = {
         message("Read the exception of the task that failed in that region."),
     ),
     "IO_EXCEPTION": ReasonWords(
-        message("The JobManager could not start the checkpoint: its storage did not answer."),
+        message("The JobManager could not start the checkpoint: its storage failed."),
         message(
             "Check that the JobManager can write to the checkpoint directory: permissions, quota, "
             "name node or endpoint."

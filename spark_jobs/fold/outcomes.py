@@ -35,13 +35,11 @@ _DECLINED = (
     "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
     "TASK_CHECKPOINT_FAILURE",
 )
-# The storage did not answer. Flink counts these as tolerable failures, so they are no refusals.
-_FAILED = ("IO_EXCEPTION", "EXCEPTION")
-
 OUTCOME_OF_REASON: dict[str, str] = {
     **{reason.code: "failed" for reason in REASONS},
     **dict.fromkeys(PREFLIGHT, "preflight"),
-    **dict.fromkeys(_FAILED, "failed"),
+    # Flink counts these as tolerable failures, so they are no refusals.
+    **dict.fromkeys(checkpoint_reasons.UNEXPLAINED, "failed"),
     **dict.fromkeys(_DECLINED, "declined"),
     **dict.fromkeys(DROPPED, "aborted"),
     "CHECKPOINT_EXPIRED": "expired",
@@ -83,11 +81,14 @@ def outcome_of(reason: str) -> str:
 def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -> Outcome:
     if logged.completed_at is not None or rest["status"] == "COMPLETED":
         return Outcome("completed", None, None)
-    text = first_known(rest["failure_message"], logged.decline.text, logged.failure.text)
+    reported = rest["failure_message"]
     by_rest = None
     if rest["status"] == "FAILED":
-        known = reason_of(rest["failure_message"])
+        known = reason_of(reported)
         by_rest = known.code if known else UNKNOWN_REASON
+    by_log = (logged.decline.text, logged.failure.text)
+    is_explained = by_rest not in checkpoint_reasons.UNEXPLAINED
+    text = first_known(*((reported, *by_log) if is_explained else (*by_log, reported)))
     if logged.expired_at is not None:
         return Outcome("expired", "CHECKPOINT_EXPIRED", text)
     if logged.decline.at is not None:

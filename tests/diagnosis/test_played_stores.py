@@ -42,6 +42,12 @@ def test_each_retry_and_each_lost_checkpoint_is_counted_once_and_not_before(inci
     assert found[0]["window_start"] > min(lost + retried) - timedelta(minutes=1)
 
 
+def test_of_a_checkpoint_that_could_not_be_begun_the_log_says_why():
+    """REST says "IO-problem" alone."""
+    last = of_rule("1.20.5/refused-store", "checkpoint.failed")[-1]
+    assert last["data"]["cause"] == "STORE_REFUSED"
+
+
 @pytest.mark.parametrize("played", ["2.3.0/balanced", "1.20.5/storage-gone"])
 def test_other_storage_that_is_well_or_fails_is_no_object_store(played):
     assert not of_rule(played, RULE)

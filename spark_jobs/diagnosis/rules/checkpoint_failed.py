@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS, NO_ID, name_of
-from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, words_of
+from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, UNEXPLAINED, words_of
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.losses import (
@@ -108,10 +108,10 @@ def _evidence(reasons: Mapping[str, int], text: str | None, failed: Losses) -> I
 
 def _text(failed: Losses) -> str | None:
     newest = failed.newest
-    # For a checkpoint lost with its job, Flink's message does not depend on the failure.
+    # Flink's message of these does not depend on the failure.
     reported = (
         (newest.reason_text, newest.failure_message)
-        if newest.reason in LOST_WITH_JOB
+        if newest.reason in LOST_WITH_JOB | UNEXPLAINED
         else (newest.failure_message, newest.reason_text)
     )
     return next(filter(None, reported), None)
