@@ -56,7 +56,7 @@ async def _guard(source: DiscoverySource) -> Listing:
         if isinstance(error, BadAnswer) and error.reason == "too_large":
             why = message("it answers more than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20)
         elif why.endswith("."):
-            why = why.rstrip(".")  # turns a message into plain text
+            why = why.rstrip(".")  # another full stop follows
         return Listing(
             error=message(
                 "{place:name} could not be read: {why:name}. {check:message}",

@@ -1,6 +1,6 @@
 """Removes secrets from texts, for every output: :func:`redact` or, for decoded JSON,
-:func:`ingest.redaction.documents.redact_document`. It is idempotent, takes linear time, and keeps
-the structure. Add a new form of secrets to ``tests/fixtures/redaction/secrets.jsonl``;
+:func:`ingest.redaction.documents.redact_document`. Both are idempotent, take linear time, and keep
+the syntax. Add a new form of secrets to ``tests/fixtures/redaction/secrets.jsonl``;
 ``honest.jsonl`` has texts that look similar.
 """
 

@@ -12,10 +12,10 @@ from typing import Any
 from ingest.messages import message
 from spark_jobs.diagnosis.consequences import CONSEQUENCES
 
-LEAST_NEAR = timedelta(minutes=5)
+MIN_REACH = timedelta(minutes=5)
 """A consequence may be judged minutes before or after its cause."""
 RECURS_WITHIN = timedelta(minutes=15)
-"""Longer than the hold of a flapping alert."""
+"""Longer than the hold of alerts: one that flaps stays in one incident."""
 MOST_COMPARED = 200
 
 
@@ -43,10 +43,10 @@ class IncidentFinding:
     last_seen: datetime
     rank: int = 2
     is_open: bool = False
-    lasts: timedelta = LEAST_NEAR
+    lasts: timedelta = MIN_REACH
     trace: Trace = field(default_factory=Trace)
 
-    def is_near(self, other: "IncidentFinding", least: timedelta = LEAST_NEAR) -> bool:
+    def is_near(self, other: "IncidentFinding", least: timedelta = MIN_REACH) -> bool:
         return self.first_seen <= other.reaches(least) and other.first_seen <= self.reaches(least)
 
     def reaches(self, least: timedelta) -> datetime:
@@ -62,7 +62,7 @@ def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, A
 
 
 def connecting_causes(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
-    """Causes that connect a finding with others while it is open; a lost TaskManager is none."""
+    """Causes that may connect an open finding with others; lost TaskManagers may not."""
     if rule == "restart.loop" and isinstance(groups := data.get("groups"), Mapping):
         return frozenset(map(str, groups))
     if rule == "checkpoint.declined" and data.get("reason"):

@@ -1,6 +1,6 @@
 """How a checkpoint ended, by the most certain source: a reported completion, log lines of expiry
 and decline, REST's failure, a general failure line of the log, the job's end. It failed if a task
-or its job failed; it was aborted by a cancel, a stop or the job's end.
+or its job failed; a cancel, a stop or a job that ended well aborted it.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from ingest.flink_logs.reasons import PREFLIGHT, REASONS, reason_of
 from ingest.job_states import NOT_LISTED
 from spark_jobs.diagnosis import checkpoint_reasons
-from spark_jobs.fold.checkpoint_by_rest import is_final
 from spark_jobs.fold.checkpoint_log import CheckpointLog
 from spark_jobs.fold.endings import Ending, ending_between, first_ending
 from spark_jobs.fold.failures import LOGGED_LATE_MS, TOGETHER_MS, Failure, failure_between
@@ -38,7 +37,7 @@ _DECLINED = (
 OUTCOME_OF_REASON: dict[str, str] = {
     **{reason.code: "failed" for reason in REASONS},
     **dict.fromkeys(PREFLIGHT, "preflight"),
-    # Flink counts these as tolerable failures, so they are no refusals.
+    # Flink counts these as tolerable failures, so they are not declined.
     **dict.fromkeys(checkpoint_reasons.UNEXPLAINED, "failed"),
     **dict.fromkeys(_DECLINED, "declined"),
     **dict.fromkeys(DROPPED, "aborted"),
@@ -50,7 +49,7 @@ OUTCOME_OF_REASON: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """``reason`` "": an unexplained failure. ``ending``: the job's, if it ended the checkpoint."""
+    """``reason`` "": an unexplained failure. ``ending``: the job's, if nothing else is reported."""
 
     outcome: str
     reason: str | None
@@ -102,11 +101,7 @@ def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -
         return _lost_with_job(trigger_time, at, reason, text, ending, job)
     if reason is not None:
         return Outcome(outcome_of(reason), reason, text)
-    ending = (
-        None
-        if is_final(rest["status"])
-        else first_ending(job.endings, trigger_time, logged.triggered_at, job.timeout_ms)
-    )
+    ending = first_ending(job.endings, trigger_time, logged.triggered_at, job.timeout_ms)
     if ending is not None and ending.ending == NOT_LISTED:
         return Outcome("aborted", checkpoint_reasons.JOB_NOT_LISTED, ending.text, ending)
     if ending is not None:

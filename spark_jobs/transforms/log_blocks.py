@@ -27,12 +27,12 @@ BLOCK_BYTES = 16 * 1024 * 1024
 READ_BYTES = 2 * 1024 * 1024
 READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
-"""From these bytes, the prefixes of lines are learned."""
+"""Envelopes of lines are learned from these bytes."""
 LEARNED_BEHIND_BYTES = 4 * 1024
-"""More bytes to learn from, for the end of the line in which a block begins."""
+"""To complete the line in which a block begins; it is learned from, too."""
 
 MOST_CHANGES = 20
-"""With more changes between single records and others, whole columns are slower."""
+"""With more changes between whole records and others, whole columns are slower."""
 
 RECORDS = pa.schema(
     [
@@ -59,7 +59,7 @@ class Block:
 
 
 def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[list[Block]]:
-    """Blocks of files, in shares of about one block for each task."""
+    """Shares of about the size of one block, one for each task."""
     shares: list[list[Block]] = []
     free_bytes = 0
     for file in files:
@@ -135,13 +135,13 @@ class BlockReader(LogReader):
             yield self._batch(end)
 
     def _learn_before(self, stream: IO[bytes]) -> None:
-        """Learns prefixes from earlier lines: a container may first print there."""
+        """Learns from the lines just before: a container may first print there."""
         first = max(self._block.begin - LEARNED_BYTES, LEARNED_BYTES)
-        begin = self._block.begin - first
+        size = self._block.begin - first
         stream.seek(first - 1)
-        text = stream.read(begin + 1 + LEARNED_BEHIND_BYTES)
-        line_end = text.find(b"\n", begin)
-        self.learn(text[text.find(b"\n") + 1 : line_end + 1 if line_end >= 0 else begin + 1])
+        text = stream.read(size + 1 + LEARNED_BEHIND_BYTES)
+        line_end = text.find(b"\n", size)
+        self.learn(text[text.find(b"\n") + 1 : line_end + 1 if line_end >= 0 else size + 1])
 
     def counts(self, failure: str | None) -> pa.RecordBatch:
         row = {
@@ -160,7 +160,7 @@ class BlockReader(LogReader):
             return super()._lines_of(block, at, objects_are_bare)
         lines = pc.split_pattern(pa.array([memoryview(block)[:-1]], pa.binary()), b"\n").flatten()
         if not json_lines.are_all_json(lines):
-            # Other text ends at the next record, which must not be left out.
+            # A record ends the other text before it, so none may be left out.
             return super()._lines_of(block, at, objects_are_bare)
         kept = np.flatnonzero(~json_lines.are_routine(lines))
         stream.splitter.headers += len(lines) - len(kept)

@@ -24,7 +24,7 @@ from webapp.work.models import Manifest
 MOST_CHUNKS = 200
 """Of 500 findings."""
 LONGEST_LOAD = timedelta(seconds=60)
-"""New alerts wait at most so long for a run that is being loaded, whose findings go into one
+"""New alerts wait at most so long for a run that is being loaded, so that its findings go into one
 notice.
 """
 SOON = timedelta(seconds=20)
@@ -32,7 +32,7 @@ SOON = timedelta(seconds=20)
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Counts of ``taken`` findings, of alerts whose hold time was over (``held``), of alerts that
+    """Counts of ``taken`` findings, of alerts whose waiting ended or changed (``held``), of alerts that
     were ``muted`` or unmuted, and of notices.
     """
 

@@ -1,7 +1,7 @@
 """Applies an approved plan: each file is checked again, written to the journal, and moved.
 
-1. List all ``_metadata``, then audit everything afresh. A doubt stops the plan before a file is
-   moved.
+1. List all ``_metadata``, then audit everything afresh. A doubt stops the plan: no further file
+   is moved.
 2. Chunk by chunk: read checkpoints that appeared since; compare verdict, size, time; write the
    intent; move; write the effect.
 3. If a retained checkpoint of any root then misses a file of the plan, everything is put back, and
@@ -105,7 +105,7 @@ class Applying:
         run.finish(self._journal, APPLY, chunk.number, rows)
         if chunk.is_metadata:
             self._remember(chunk, rows)
-        # A new reference may lead to a file of any earlier chunk.
+        # New references may lead to files of all earlier chunks: then all are checked.
         self._refuse_missed(
             [chunk.number]
             if self._watched() <= self._names_checked
@@ -126,7 +126,7 @@ class Applying:
             (path for path in sorted(self._watch.appeared) if not self._needs.knows(path)), None
         )
         if stranger is not None:
-            # The audit did not search for files that this job needs without naming them.
+            # The audit did not search for files that its job needs without naming them.
             why = f"{stranger} appeared in between, and may need it"
             objections |= dict.fromkeys(self._needs.among(chunk, of_any=True), why)
         return objections

@@ -54,7 +54,7 @@ class _Attempts:
 def send_due(
     rules: addresses.Policy | None = None, now: Callable[[], datetime] = timezone.now
 ) -> Counter[str]:
-    """Also sends what becomes due meanwhile. Returns the number of deliveries by outcome."""
+    """Also sends what becomes due meanwhile. Returns the number of attempts by outcome."""
     running, ended, began = _Attempts(), Counter[str](), time.monotonic()
     with Network(rules or addresses.policy()) as network:
         _retry_database(Delivery.objects.release_from_the_dead)
@@ -68,7 +68,7 @@ def send_due(
             if not running.rows:
                 if not claimed:
                     break
-                # None of these had to be sent: the next delivery of each group can be claimed.
+                # None of these was sent: the next delivery of each group can be claimed.
                 continue
             answers = _answers(network)
             for row, _ in answers:

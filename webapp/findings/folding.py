@@ -4,7 +4,7 @@
 2. Only the end of a long episode is read; its beginning is taken from the finding. Occurrences are
    stored for days, findings longer.
 3. A finding keeps its key if its new episode overlaps the old one or is within the hold time of it,
-   so that links stay valid: within a minute, occurrences are reported again with later instants.
+   so that links stay valid: a minute later, occurrences may come again with later instants.
 """
 
 from collections import defaultdict
@@ -43,7 +43,9 @@ def hold_of(rule: str) -> timedelta:
 
 @dataclass(frozen=True)
 class Life:
-    """Up to when a job was judged, when its newest attempt ended, when its cluster was removed."""
+    """Up to when a job was judged; when its newest attempt ended or, if earlier, its cluster was
+    removed; when its cluster was removed.
+    """
 
     judged_to: datetime | None = None
     ended_at: datetime | None = None
@@ -96,7 +98,7 @@ def some_jobs_at_once(changed: Changed) -> Iterable[list[Identity]]:
 
 
 def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int:
-    """Rebuild the findings of these identities; returns how many rows changed. Call it in a
+    """Rebuild the findings of these identities; returns how many were saved. Call it in a
     transaction.
     """
     recordings = set(

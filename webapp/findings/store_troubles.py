@@ -12,7 +12,7 @@ from django.db.models import CharField, Q
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
-from spark_jobs.diagnosis.incidents import LEAST_NEAR
+from spark_jobs.diagnosis.incidents import MIN_REACH
 from webapp.findings.folding import hold_of
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
@@ -139,7 +139,7 @@ def _grouped(findings: Iterable[Finding]) -> list[StoreTrouble]:
 
 
 def _near_in_time(findings: Sequence[Finding]) -> list[list[Finding]]:
-    longest_gap = max(LEAST_NEAR, hold_of(RULE))
+    longest_gap = max(MIN_REACH, hold_of(RULE))
     groups: list[list[Finding]] = []
     group_end: datetime | None = None
     for finding in sorted(findings, key=lambda member: (member.first_seen, member.pk)):

@@ -31,10 +31,10 @@ LABELS = {
     BALANCED: message("Balanced tasks"),
 }
 EVEN = 1.1
-"""Of largest load to mean: even up to this ratio; a restart pays if it falls by this factor."""
+"""Largest load over mean: up to this it is even; a restart pays if it divides it by this."""
 BUFFERS_NEEDED = message("network buffers without which tasks fail, where most are needed")
 NO_PLAN = message("The plan of this job is not known")
-READ_FIRST = message("It is read with the first answer of its cluster.")
+PLAN_COMES = message("It is read with the first answer of its cluster.")
 
 
 @analysis(
@@ -48,7 +48,7 @@ READ_FIRST = message("It is read with the first answer of its cluster.")
 def placement(job: JobCurrent, inputs: Inputs) -> Document:
     job_placement = look_up_placement(job, inputs.until)
     if job_placement is None:
-        return Document(Verdict("unknown", NO_PLAN), (NotKnown(READ_FIRST),))
+        return Document(Verdict("unknown", NO_PLAN), (NotKnown(PLAN_COMES),))
     blocks: list[Block] = [
         *([NotKnown(join_messages(job_placement.unknown, " "))] if job_placement.unknown else []),
         _outcomes(job_placement),

@@ -32,7 +32,7 @@ LONGEST_LINE = 450
 _SYMPTOMS = ("restart", "checkpoint", "storage")
 """Families of rules whose findings people notice; findings of other families are causes."""
 _LONG_GAPS = 2.5
-"""More intervals without a completed checkpoint are reported; one checkpoint may be late."""
+"""Gaps of more intervals than this are reported; one checkpoint may be late."""
 _FIRST_MS = 60_000
 """Time for deployment and restore before the first checkpoint of a job."""
 _ENDED = {
