@@ -96,7 +96,7 @@ def _describe_loss(transactions: Transactions) -> tuple[str, str]:
     return message("{lost:message} of a sink lost", lost=lost), message(
         "The sink logged that {lost:message} could not be committed, mostly since their store "
         "aborted them after the time-out{timeout:message}, and will not be tried again: the "
-        "records in them are not in the target.{longest:text}",
+        "records in them, if any, are not in the target.{longest:text}",
         lost=lost,
         timeout=timeout,
         longest=_longest_text(transactions),
