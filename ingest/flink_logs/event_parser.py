@@ -95,33 +95,26 @@ class _Entry:
     starts: str
     contains: str
     match: Callable[[str], re.Match[str] | None]
+    groups: tuple[str, ...]
+    """The field of each group. Alternatives may have a group each for the same field."""
     fields: tuple[str, ...]
-    groups: tuple[int, ...] | None
-    """Of each field the group, counted from 0; None if each group is the field in its place."""
-    repeated: tuple[tuple[int, int], ...]
     below: tuple[str, Callable[[str], re.Match[str] | None]] | None
     in_trace: tuple[str, Callable[[str], re.Match[str] | None]] | None
 
 
-def _entry(pattern: Pattern, regex: str, named: tuple[str, ...]) -> _Entry:
-    places = {name: place for place, name in reversed(list(enumerate(named)))}
-    repeated = tuple(
-        (places[name], place) for place, name in enumerate(named) if places[name] != place
-    )
+def _entry(pattern: Pattern, regex: str, groups: tuple[str, ...]) -> _Entry:
     below, in_trace = (
         (declared[0], re.compile(declared[1]).search) if declared else None
         for declared in (pattern.below, pattern.in_trace)
     )
-    fields = tuple(dict.fromkeys((*named, *(below or in_trace or ())[:1])))
     return _Entry(
         pattern.kind,
         pattern.reason,
         pattern.starts,
         pattern.contains,
         re.compile(regex).match,
-        fields,
-        None if fields == named else tuple(places.get(name, len(named)) for name in fields),
-        repeated,
+        groups,
+        tuple(dict.fromkeys(groups)),
         below,
         in_trace,
     )
@@ -142,8 +135,7 @@ _BY_OPENING_OR_CONTENT = {
     opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _BY_CONTENT)
     for opening, known in _BY_OPENING.items()
 }
-_UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, (), None, (), None, None)
-_REASON_TEXT = "reason_text"
+_UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, (), (), None, None)
 _CAUSED = "Caused by: "
 _BRACKETS = (")", "]")
 _LOGGER_AT_END = re.compile(
@@ -195,10 +187,10 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
         detail = None
     elif entry.in_trace:
         name, search = entry.in_trace
-        if values[fields.index(name)] is None and (match := search(trace[:DETAIL_CHARS])):
+        if _value(fields, values, name) is None and (match := search(trace[:DETAIL_CHARS])):
             fields, values = _with_value(fields, values, name, match[1])
     reason = entry.reason or None
-    reason_text = values[fields.index(_REASON_TEXT)] if _REASON_TEXT in fields else None
+    reason_text = _value(fields, values, "reason_text")
     if reason_text == _EMPTY_PLACEHOLDER:
         reason_text = None
     if reason_text is None and detail is None:
@@ -213,6 +205,10 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
     elif detail:
         reason = reason or _reason(entry.kind, detail, None)
     return entry.kind, fields, values, reason, reason_text, line[:MESSAGE_CHARS], detail
+
+
+def _value(fields: tuple[str, ...], values: Values, name: str) -> str | None:
+    return values[fields.index(name)] if name in fields else None
 
 
 def _with_value(
@@ -299,13 +295,10 @@ def _values(entry: _Entry, match: re.Match[str]) -> Values:
     groups: Values = match.groups()
     if "" in groups:
         groups = tuple(text or None for text in groups)
-    for first, second in entry.repeated:
-        if groups[second]:
-            groups = (*groups[:first], groups[second], *groups[first + 1 :])
-    if entry.groups is None:
+    if entry.fields == entry.groups:
         return groups
-    groups = (*groups, None)
-    return tuple([groups[place] for place in entry.groups])
+    texts = {name: text for name, text in zip(entry.groups, groups, strict=True) if text}
+    return tuple(map(texts.get, entry.fields))
 
 
 def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | None:
