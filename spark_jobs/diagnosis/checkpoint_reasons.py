@@ -15,9 +15,6 @@ class ReasonWords:
 LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"})
 """A task or the job failed while the checkpoint was pending. Flink does not count these."""
 
-UNEXPLAINED = frozenset({"IO_EXCEPTION", "EXCEPTION"})
-"""REST says no more than this; the log has the exception."""
-
 JOB_NOT_LISTED = "JOB_NOT_LISTED"
 """The job was no longer listed while the checkpoint was pending: the outcome is unknown."""
 

@@ -22,6 +22,8 @@ LOST_WITH_JOB = frozenset({*DROPPED, *checkpoint_reasons.LOST_WITH_JOB})
 DROPPED_WITHIN_MS = 10_000
 """The instants of a job's change of state and of its dropped checkpoints are this close."""
 
+_UNEXPLAINED = ("IO_EXCEPTION", "EXCEPTION")
+"""REST says no more than this; the log has the exception."""
 _DECLINED = (
     "CHECKPOINT_DECLINED",
     "CHECKPOINT_DECLINED_TASK_NOT_READY",
@@ -38,7 +40,7 @@ OUTCOME_OF_REASON: dict[str, str] = {
     **{reason.code: "failed" for reason in REASONS},
     **dict.fromkeys(PREFLIGHT, "preflight"),
     # Flink counts these as tolerable failures, so they are not declined.
-    **dict.fromkeys(checkpoint_reasons.UNEXPLAINED, "failed"),
+    **dict.fromkeys(_UNEXPLAINED, "failed"),
     **dict.fromkeys(_DECLINED, "declined"),
     **dict.fromkeys(DROPPED, "aborted"),
     "CHECKPOINT_EXPIRED": "expired",
@@ -86,7 +88,7 @@ def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -
         known = reason_of(reported)
         by_rest = known.code if known else UNKNOWN_REASON
     by_log = (logged.decline.text, logged.failure.text)
-    is_explained = by_rest not in checkpoint_reasons.UNEXPLAINED
+    is_explained = by_rest not in _UNEXPLAINED
     text = first_known(*((reported, *by_log) if is_explained else (*by_log, reported)))
     if logged.expired_at is not None:
         return Outcome("expired", "CHECKPOINT_EXPIRED", text)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS, NO_ID, name_of
-from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, UNEXPLAINED, words_of
+from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, words_of
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.losses import (
@@ -51,7 +51,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     reasons = counts_of(sample.reason or NO_REASON for sample in failed.lost)
     reason = next(iter(reasons))
-    words, text = words_of(reason), _text(failed)
+    words = words_of(reason)
+    text = failed.newest.reason_text or failed.newest.failure_message
     thrown = cause_of(text)
     yield loss_finding(
         window,
@@ -104,14 +105,3 @@ def _evidence(reasons: Mapping[str, int], text: str | None, failed: Losses) -> I
         yield Evidence(
             message("failure message"), condensed(text, MESSAGE_CHARS), note=name_of(failed.newest)
         )
-
-
-def _text(failed: Losses) -> str | None:
-    newest = failed.newest
-    # Flink's message of these does not depend on the failure.
-    reported = (
-        (newest.reason_text, newest.failure_message)
-        if newest.reason in LOST_WITH_JOB | UNEXPLAINED
-        else (newest.failure_message, newest.reason_text)
-    )
-    return next(filter(None, reported), None)
