@@ -2,7 +2,6 @@
 only Arrow, the fold and the diagnosis core.
 """
 
-import gc
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ingest.garbage_collection import without_garbage_collection
 from spark_jobs.fold.checkpoint_facts import writing_of
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.comparisons import comparisons
@@ -130,9 +130,7 @@ def folded_batches(
     """``FOLDED`` of each job. ``batches``: ``cluster``, ``job_id`` and a struct for each part,
     sorted by job. If a fold fails, the job's state stays and a skipped input says why.
     """
-    # Garbage collection of millions of rows took more time than the rules, and they form no cycles.
-    gc.disable()
-    try:
+    with without_garbage_collection():
         pending: list[tuple[Group, Row]] = []
         rows = 0
         for group in job_groups(batches):
@@ -143,8 +141,6 @@ def folded_batches(
                 pending, rows = [], 0
         if pending:
             yield _arrow(pending)
-    finally:
-        gc.enable()
 
 
 def job_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
