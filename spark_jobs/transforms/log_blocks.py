@@ -206,7 +206,6 @@ class ColumnSplitter(RecordSplitter):
         super().__init__(layout, reader._zone, keep=reader._keep, counts=reader._counts)
         self._reader = reader
         self._process = process
-        self._keep: Keep = reader._keep
 
     def _take_all_but_last(self, lines: bytes, out: list[RawRecord]) -> bytes:
         if self._reader._one_by_one:
