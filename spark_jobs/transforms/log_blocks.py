@@ -97,7 +97,7 @@ class BlockReader(LogReader):
     def __init__(self, block: Block, layout: Layout, zone: ZoneInfo, keep: Keep) -> None:
         self._pending: list[pa.RecordBatch] = []
         self._one_by_one = False
-        # The byte before the block tells whether a line begins with the block.
+        # The byte before the block shows whether a line begins with the block.
         begin = FileCursor(block.path, offset=max(block.begin - 1, 0), mid_record=block.begin > 0)
         super().__init__(
             layout, zone, file=block.path.removeprefix("file://"), keep=keep, begin=begin
