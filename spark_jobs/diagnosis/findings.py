@@ -65,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """``missing`` tells people which data the rule lacked."""
+    """``missing``: which data the rule lacked, in words for people."""
 
     rule: str
     missing: str

@@ -4,6 +4,7 @@ the alignment of an unaligned checkpoint in its asynchronous part; it is subtrac
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -65,7 +66,7 @@ class PhaseCost:
     checkpoints: int
     largest_over_all: bool
 
-    @property
+    @cached_property
     def holder(self) -> Holder | None:
         return newest_holder(self.window, self.limits, self.slow)
 

@@ -65,7 +65,8 @@ def diagnose(
     unknowns: list[Unknown] = []
     rules_by_id = rules_for(type(sample))
     sample_by_reads: dict[frozenset[str], Sample] = {}
-    for rule in map(rules_by_id.__getitem__, rules_by_id if only is None else only):
+    for id in rules_by_id if only is None else only:
+        rule = rules_by_id[id]
         if _has_needs(sample, rule) and rule.reads not in sample_by_reads:
             sample_by_reads[rule.reads] = with_events_read(sample, rule.reads)
         rule_sample = sample_by_reads.get(rule.reads, sample)

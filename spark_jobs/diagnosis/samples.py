@@ -415,7 +415,7 @@ class JobWindow:
     ``annotations``, ``failures``, ``events``: the job's last ones, oldest first, not only of the
     window. ``past``: vertices in earlier windows. ``uploads`` are known around restores and
     savepoints with a readable ``_metadata``. ``version``: (major, minor[, patch]).
-    ``taskmanagers``: lately one sample a minute, earlier only the last one before each restart.
+    ``taskmanagers``: recently one sample a minute, earlier only the last one before each restart.
     ``restarts``: epoch ms. ``earlier``: only in the first window judged of an attempt that followed
     another one.
     """

@@ -115,7 +115,8 @@ def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
             # REST does not say why a checkpoint could not be begun, nor in which bucket.
             is_of_checkpoint = event.reason in _OF_CHECKPOINTS or not event.checkpoint_id
             is_of_checkpoint &= not _WRITES_RESULTS.search(text)
-            yield (report := _Report(event.at_ms, CHECKPOINT, text, is_of_checkpoint))
+            report = _Report(event.at_ms, CHECKPOINT, text, is_of_checkpoint)
+            yield report
             if _code_of(report):
                 explained.add(event.checkpoint_id)
     for sample in window.checkpoints:

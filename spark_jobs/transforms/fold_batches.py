@@ -2,7 +2,6 @@
 only Arrow, the fold and the diagnosis core.
 """
 
-import gc
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ingest.garbage_collection import without_garbage_collection
 from spark_jobs.fold.checkpoint_facts import writing_of
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.comparisons import comparisons
@@ -52,8 +52,8 @@ LEFT_OUT = "its facts and verdicts could not be computed"
 
 
 class _PassedOn(NamedTuple):
-    """``identity`` of a row; ``order``: columns that tell its newest version; ``renamed``: serving
-    column → column of the part.
+    """``identity`` of a row; ``order``: columns by which its newest version is found; ``renamed``:
+    serving column → column of the part.
     """
 
     table: ServingTable
@@ -130,9 +130,7 @@ def folded_batches(
     """``FOLDED`` of each job. ``batches``: ``cluster``, ``job_id`` and a struct for each part,
     sorted by job. If a fold fails, the job's state stays and a skipped input says why.
     """
-    # Garbage collection of millions of rows took more time than the rules, and they form no cycles.
-    gc.disable()
-    try:
+    with without_garbage_collection():
         pending: list[tuple[Group, Row]] = []
         rows = 0
         for group in job_groups(batches):
@@ -143,8 +141,6 @@ def folded_batches(
                 pending, rows = [], 0
         if pending:
             yield _arrow(pending)
-    finally:
-        gc.enable()
 
 
 def job_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
@@ -244,7 +240,7 @@ def _failure_row(group: Group, error: Exception) -> Row:
     )
     skipped = {
         "observed_at": observed_at,
-        "subject": (f"job {job_id}"),
+        "subject": f"job {job_id}",
         "reason": LEFT_OUT,
         "source": "cycle",
         "detail": f"{type(error).__name__}: {error}"[:ERROR_CHARS],
@@ -329,7 +325,8 @@ def _checked_result(group: Group, result: Row) -> Row:
 
 def _passed_on_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa.ListArray:
     """By job, the newest version of each row of a part, and skipped inputs of the fold."""
-    table, identity, order, _ = _PASSED_ON[part]
+    passed_on = _PASSED_ON[part]
+    table = passed_on.table
     arrays: list[pa.StructArray] = []
     vertex_names: list[str | None] = []
     indexes: list[list[int]] = []
@@ -339,7 +336,9 @@ def _passed_on_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: st
             indexes.append([])
             continue
         rows = group.rows(part)
-        indexes.append([total + index for index in newest_places(rows, identity, order)])
+        indexes.append(
+            [total + index for index in newest_places(rows, passed_on.identity, passed_on.order)]
+        )
         arrays += group.arrays(part)
         total += len(rows)
         if table is PRESSURE_WINDOW:
@@ -349,7 +348,7 @@ def _passed_on_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: st
     for job_indexes, job_skips in zip(indexes, skips, strict=True):
         job_indexes += range(total, total + len(job_skips))
         total += len(job_skips)
-    pieces = [_serve(pa.concat_arrays(arrays), part, vertex_names)] if arrays else []
+    pieces = [_serve(pa.concat_arrays(arrays), passed_on, vertex_names)] if arrays else []
     served = pa.concat_arrays([*pieces, pa.array(chain.from_iterable(skips), struct(table))])
     all_indexes = list(chain.from_iterable(indexes))
     if all_indexes != list(range(total)):
@@ -358,8 +357,10 @@ def _passed_on_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: st
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), served)
 
 
-def _serve(rows: pa.StructArray, part: str, vertex_names: Sequence[str | None]) -> pa.StructArray:
-    table, _, _, renamed = _PASSED_ON[part]
+def _serve(
+    rows: pa.StructArray, passed_on: _PassedOn, vertex_names: Sequence[str | None]
+) -> pa.StructArray:
+    table, renamed = passed_on.table, passed_on.renamed
     arrays = {field.name: rows.field(index) for index, field in enumerate(rows.type)}
     if table is PRESSURE_WINDOW:
         arrays["vertex_name"] = pa.array(vertex_names, pa.string())

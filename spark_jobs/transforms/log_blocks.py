@@ -97,7 +97,7 @@ class BlockReader(LogReader):
     def __init__(self, block: Block, layout: Layout, zone: ZoneInfo, keep: Keep) -> None:
         self._pending: list[pa.RecordBatch] = []
         self._one_by_one = False
-        # The byte before the block tells whether a line begins with the block.
+        # The byte before the block shows whether a line begins with the block.
         begin = FileCursor(block.path, offset=max(block.begin - 1, 0), mid_record=block.begin > 0)
         super().__init__(
             layout, zone, file=block.path.removeprefix("file://"), keep=keep, begin=begin
@@ -206,7 +206,6 @@ class ColumnSplitter(RecordSplitter):
         super().__init__(layout, reader._zone, keep=reader._keep, counts=reader._counts)
         self._reader = reader
         self._process = process
-        self._keep: Keep = reader._keep
 
     def _take_all_but_last(self, lines: bytes, out: list[RawRecord]) -> bytes:
         if self._reader._one_by_one:

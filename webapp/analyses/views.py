@@ -14,7 +14,7 @@ from webapp.analyses.document import Inputs
 from webapp.analyses.inputs import inputs_for_fleet, inputs_for_root
 from webapp.analyses.presentation import blocks
 from webapp.analyses.registry import all_analyses
-from webapp.charts.answers import answer
+from webapp.charts.answers import answer, empty_answer
 from webapp.fleet.job_lookup import look_up
 from webapp.lib.messages.rendering import localised
 from webapp.storage.badges import is_known
@@ -132,9 +132,5 @@ def page(request: HttpRequest, analysis: Analysis, **address: str) -> HttpRespon
 def chart(request: HttpRequest, analysis: Analysis, draw: Draw, **address: str) -> HttpResponse:
     drawn = draw(*REQUESTS[analysis.subject](request, analysis, **address).arguments)
     if drawn.figure is None:
-        empty = {
-            "title": localised(drawn.empty_title),
-            "text": localised(drawn.empty_text),
-        }
-        return JsonResponse({"figure": None, "empty": empty})
+        return JsonResponse(empty_answer(localised(drawn.empty_title), localised(drawn.empty_text)))
     return JsonResponse(answer(drawn.figure, localised(drawn.note)))

@@ -56,6 +56,10 @@ def answer_or_nothing(figure: go.Figure | None) -> dict[str, Any]:
     if figure is not None and figure.data:
         return answer(figure, "")
     title, text = gettext("Nothing was seen in this time"), gettext("Choose a longer time range.")
+    return empty_answer(title, text)
+
+
+def empty_answer(title: str, text: str) -> dict[str, Any]:
     return {"figure": None, "note": "", "empty": {"title": title, "text": text}}
 
 

@@ -52,10 +52,7 @@ def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
 def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> list[float]:
     """``share`` of the median distance at sorted ``times``, or of that to a closer neighbour."""
     widest_ms = span_ms * WIDEST_BAR_SHARE
-    gaps = [
-        (later - earlier) / timedelta(milliseconds=1)
-        for earlier, later in itertools.pairwise(times)
-    ]
+    gaps = [(later - earlier) / _MS for earlier, later in itertools.pairwise(times)]
     usual_ms = statistics.median(gaps) if gaps else widest_ms / share
     narrowest_ms = max(usual_ms * share / 3, span_ms / 800)
     gaps_with_ends = [float("inf"), *gaps, float("inf")] if times else []
@@ -118,9 +115,7 @@ def timeline(
 ) -> tuple[go.Figure, str]:
     """The figure, and a note on what it left out. ``bars``: by time, ``MOST_BARS`` of ``total``."""
     layout, events_note = annotated.annotation_layout(events, start, end)
-    widths_ms = bar_widths_ms(
-        [bar.trigger_time for bar in bars], (end - start) / timedelta(milliseconds=1), 0.72
-    )
+    widths_ms = bar_widths_ms([bar.trigger_time for bar in bars], (end - start) / _MS, 0.72)
     traces = []
     for phase in PHASES:
         heights_ms = [bar.phases_ms[phase] for bar in bars]

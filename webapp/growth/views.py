@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET
 
-from webapp.charts.answers import answer
+from webapp.charts.answers import answer, empty_answer
 from webapp.charts.growth import MOST_NAMED, by_day
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.list_controls import clusters_control
@@ -114,7 +114,7 @@ def chart(request: HttpRequest) -> HttpResponse:
         if any(newest - window < day <= newest for day in days)
     ]
     if not lines:
-        return JsonResponse({"figure": None, "note": "", "empty": EMPTY})
+        return JsonResponse(empty_answer(**EMPTY))
     note = gettext(
         "Full state of the newest checkpoint of each day; a day without one has that of the day "
         "before."

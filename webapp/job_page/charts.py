@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from webapp.charts.annotations import Annotation
-from webapp.charts.answers import answer
+from webapp.charts.answers import answer, empty_answer
 from webapp.charts.checkpoints import tick_step_ms, timeline
 from webapp.charts.lines import Line, lines
 from webapp.charts.pressure import busy_by_vertex
@@ -46,8 +46,7 @@ def strip(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     no_checkpoint = gettext("No checkpoint in this time")
     if not charts:
         text = gettext("None was triggered, or none was seen. Choose a longer time range.")
-        empty = {"title": no_checkpoint, "text": text}
-        return JsonResponse({"figure": None, "note": "", "empty": empty})
+        return JsonResponse(empty_answer(no_checkpoint, text))
     figure, events_note = stack_figures(
         [part for part, _note in charts],
         start,

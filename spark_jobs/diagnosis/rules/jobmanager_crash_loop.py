@@ -21,7 +21,7 @@ FATAL, LOST, LEADS = "jobmanager_fatal", "leadership_lost", "leadership_granted"
 THREAD = "fatal_error"
 """Any process logs it. It was the JobManager's if another JobManager then takes the lead."""
 NORMAL_ENDS = ("job_submitted", "job_terminal", "cluster_shut_down")
-"""Between two leaders: the first was stopped, or the job was started anew."""
+"""Between two leaders: the first was stopped, or the job was started again."""
 ENDED = (*TERMINAL_STATES, "SUSPENDED")
 LOST_TO_TASKMANAGERS = " lost leadership"
 """TaskManagers say so also of a JobManager that was killed; its own log knows better."""

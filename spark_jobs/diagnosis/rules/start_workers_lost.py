@@ -54,6 +54,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     cause = cause_of(f"{_reason(newest)}\n{newest.detail or ''}")
     reason = without_middle(_reason(newest), REASON_CHARS)
     names = list(dict.fromkeys(event.container for event in lost if event.container))
+    unnamed = message("none was even started") if newest.kind == REFUSED else message("not known")
     yield job_finding(
         window,
         RULE,
@@ -67,10 +68,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause=message(
             "The job waits for slots, and the TaskManagers that should bring them end first: "
             "{names:name}. The newest reason: {reason:text}",
-            names=list_text(names)
-            or (
-                message("none was even started") if newest.kind == REFUSED else message("not known")
-            ),
+            names=list_text(names) or unnamed,
             reason=reason or message("not known"),
         ),
         next_step=cause.next_step

@@ -108,16 +108,15 @@ def _times(transactions: JobTransactions) -> Facts:
     else:
         timeout_by = message("logs of TaskManagers, the shortest")
     longest = sinks.longest
-    open_by = (
-        message(
+    if sinks.open_ms is None:
+        open_by = message("no checkpoint was completed")
+    elif longest and longest.open_ms == sinks.open_ms:
+        open_by = message(
             "checkpoint {checkpoint_id:number}: from the completed one before it to its end",
             checkpoint_id=longest.checkpoint_id,
         )
-        if longest and longest.open_ms == sinks.open_ms
-        else message("the oldest that is not committed")
-        if sinks.open_ms is not None
-        else message("no checkpoint was completed")
-    )
+    else:
+        open_by = message("the oldest that is not committed")
     restart_by = (
         message("none was seen")
         if sinks.restart_ms is None

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from spark_jobs.storage_words import RECENT, VERDICTS
-from webapp.charts.answers import answer
+from webapp.charts.answers import answer, empty_answer
 from webapp.charts.storage import Point, history
 from webapp.findings.models import Finding
 from webapp.storage.badges import root_badge
@@ -35,11 +35,8 @@ def over_time(request: HttpRequest) -> HttpResponse:
     oldest_first = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
     points = _points(oldest_first)
     if len(points) < 2:
-        empty = {
-            "title": gettext("No trend yet"),
-            "text": gettext("Totals show over time from the second audit on."),
-        }
-        return JsonResponse({"figure": None, "note": "", "empty": empty})
+        text = gettext("Totals show over time from the second audit on.")
+        return JsonResponse(empty_answer(gettext("No trend yet"), text))
     note = gettext("%(points)s audits.") % {"points": f"{len(points):,}"}
     return JsonResponse(answer(history(points), note))
 
