@@ -232,8 +232,8 @@ def not_acknowledged(
             | ({"late": vertex.late, "late_phase": vertex.late_phase} if vertex.late_phase else {})
             for vertex in phases.missing
         ]
-    if phases.missing is None and None not in (subtasks, acknowledged):
-        count = (subtasks or 0) - (acknowledged or 0)
+    if phases.missing is None and subtasks is not None and acknowledged is not None:
+        count = subtasks - acknowledged
         row: Row = {
             "vertex_id": None,
             "vertex_name": None,
