@@ -142,7 +142,7 @@ def checkpoint_phases(
     is_settled: bool,
     sources: Collection[str] = (),
 ) -> CheckpointPhases:
-    """``is_settled``: ended; only answers after that tell durations and missing subtasks."""
+    """``is_settled``: ended; only answers after that have durations and missing subtasks."""
     durations: list[Durations] = []
     missing, unaligned, as_of, is_partial = [], [], None, False
     for vertex_id, answers in grouped(rows, "vertex_id").items():
