@@ -293,7 +293,7 @@ class SparkEngine:
         if not output.files:
             return Files((), schema), None
         # The rows of each file are not known, so the first file stands for all of them. The next
-        # step groups the rows anew.
+        # step groups the rows again.
         written = tuple(
             (name, f"{folder}/{name}", 0 if number else output.rows)
             for number, name in enumerate(output.files)

@@ -1,5 +1,5 @@
 """Checks the state that the previous run left: before the next run reads it, and after a failure.
-Without it, the caller starts the job anew.
+Without it, the caller starts over.
 """
 
 from collections.abc import Iterator, Mapping

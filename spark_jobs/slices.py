@@ -18,12 +18,12 @@ def oldest(
     """Table → last commit of at most ``most_rows`` oldest rows, or one commit of any size."""
     commits = []
     for table, last_seq in to_seq.items():
-        first_seq = from_seq.get(table, 0) + 1
-        if last_seq >= first_seq:
-            rows_by_commit = _rows_of_commits(lake, table, first_seq - 1, last_seq)
-            times = lake.commit_times(table, first_seq - 1)
+        after_seq = from_seq.get(table, 0)
+        if last_seq > after_seq:
+            rows_by_commit = _rows_of_commits(lake, table, after_seq, last_seq)
+            times = lake.commit_times(table, after_seq)
             at = 0
-            for seq in range(first_seq, last_seq + 1):
+            for seq in range(after_seq + 1, last_seq + 1):
                 # Several clocks date commits.
                 at = max(at, times.get(seq, 0))
                 commits.append((at, seq, table, rows_by_commit[seq]))

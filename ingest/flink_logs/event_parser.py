@@ -75,14 +75,6 @@ INT_FIELDS = frozenset(
     }
 )
 
-READ_FIELDS: tuple[str, ...] = tuple(
-    dict.fromkeys(
-        name
-        for pattern in PATTERNS
-        for name in (*pattern.fields, *(pattern.below or pattern.in_trace or ())[:1])
-    )
-)
-
 Values = tuple[str | None, ...]
 ParsedMessage = tuple[str, tuple[str, ...], Values, str | None, str | None, str, str | None]
 """Kind, fields and their values, reason, reason text, first line and detail."""
@@ -121,6 +113,7 @@ def _entry(pattern: Pattern, regex: str, groups: tuple[str, ...]) -> _Entry:
 
 
 _ENTRIES = tuple(_entry(pattern, pattern.regex, pattern.fields) for pattern in PATTERNS)
+READ_FIELDS = tuple(dict.fromkeys(name for entry in _ENTRIES for name in entry.fields))
 _TOLERANT = {
     strict: _entry(pattern, pattern.tolerant, pattern.tolerant_fields)
     for strict, pattern in zip(_ENTRIES, PATTERNS, strict=True)

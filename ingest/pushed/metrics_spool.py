@@ -90,6 +90,4 @@ def _sample(line: str) -> Sample | None:
         sample = Sample(str(name), tuple(labels.items()), float(at_s), float(value))
         return sample if math.isfinite(sample.at_s) else None
     except (ValueError, TypeError, AttributeError):
-        return (
-            None  # no line, or a line that was cut off: its sender was not told that it is stored
-        )
+        return None  # an empty line, or one that was cut off and not confirmed to its sender

@@ -142,7 +142,7 @@ def checkpoint_phases(
     is_settled: bool,
     sources: Collection[str] = (),
 ) -> CheckpointPhases:
-    """``is_settled``: ended; only answers after that tell durations and missing subtasks."""
+    """``is_settled``: ended; only answers after that have durations and missing subtasks."""
     durations: list[Durations] = []
     missing, unaligned, as_of, is_partial = [], [], None, False
     for vertex_id, answers in grouped(rows, "vertex_id").items():
@@ -232,8 +232,8 @@ def not_acknowledged(
             | ({"late": vertex.late, "late_phase": vertex.late_phase} if vertex.late_phase else {})
             for vertex in phases.missing
         ]
-    if phases.missing is None and None not in (subtasks, acknowledged):
-        count = (subtasks or 0) - (acknowledged or 0)
+    if phases.missing is None and subtasks is not None and acknowledged is not None:
+        count = subtasks - acknowledged
         row: Row = {
             "vertex_id": None,
             "vertex_name": None,

@@ -21,7 +21,7 @@ from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.older_facts import OlderFacts, trigger_order
 from spark_jobs.fold.outcomes import DROPPED_WITHIN_MS, LOST_WITH_JOB
-from spark_jobs.fold.rows import HOUR_MS, LINE, Row, largest, percentile
+from spark_jobs.fold.rows import HOUR_MS, LINE, Row, Rows, largest, percentile
 from spark_jobs.fold.state import JobState
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.serving import CHECKPOINT_FACT
@@ -171,9 +171,7 @@ def facts_remembered(checkpoints: Checkpoints, before: JobState, judged_start: i
     }
 
 
-def history_lookup(
-    known: Iterable[Row], before: JobState, starts_ms: Iterable[int]
-) -> Lookup | None:
+def history_lookup(known: Rows, before: JobState, starts_ms: Iterable[int]) -> Lookup | None:
     """A lookup if windows from ``starts_ms`` on have too few checkpoints before."""
     if before.facts_since is None:
         return None

@@ -1,13 +1,11 @@
-from collections.abc import Iterable
-
 from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.older_facts import is_completed_checkpoint
-from spark_jobs.fold.rows import Row, rank
+from spark_jobs.fold.rows import Row, Rows, rank
 from spark_jobs.fold.snapshots import directory_of
 from spark_jobs.fold.state import JobState
 
 
-def comparisons(facts: Iterable[Row], state: JobState) -> list[Row]:
+def comparisons(facts: Rows, state: JobState) -> list[Row]:
     """``COMPARISON`` rows: a checkpoint and the one completed before it, or the snapshot restored
     in between.
     """

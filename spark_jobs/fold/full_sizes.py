@@ -7,7 +7,7 @@ of the last trigger before it was written.
 import re
 from collections.abc import Iterable
 
-from spark_jobs.fold.rows import Row, first_known, grouped
+from spark_jobs.fold.rows import Row, Rows, first_known, grouped
 from spark_jobs.fold.snapshots import directory_of
 from spark_jobs.fold.triggers import CLOCK_SLACK_MS, CheckpointKey
 
@@ -21,7 +21,7 @@ class FullSizes:
     """``snapshots`` may be of other jobs too. ``triggers``: all of the job."""
 
     def __init__(
-        self, job_id: str, snapshots: Iterable[Row] = (), triggers: Iterable[CheckpointKey] = ()
+        self, job_id: str, snapshots: Rows = (), triggers: Iterable[CheckpointKey] = ()
     ) -> None:
         rows = [{**row, "directory": directory_of(row["metadata_path"])} for row in snapshots]
         self._by_directory = grouped(rows, "directory")

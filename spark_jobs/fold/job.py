@@ -5,7 +5,7 @@ files (``JOB_STATE`` in ``run_files``).
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,7 +31,7 @@ from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.record_counters import answers
 from spark_jobs.fold.restart_instants import first_of_chain, restart_instants
-from spark_jobs.fold.rows import Row, largest
+from spark_jobs.fold.rows import Row, Rows, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
@@ -339,7 +339,7 @@ def _history(
     )
 
 
-def _vertex_states(rows: Iterable[Row]) -> tuple[samples.VertexState, ...]:
+def _vertex_states(rows: Rows) -> tuple[samples.VertexState, ...]:
     return tuple(
         samples.VertexState(
             row["vertex_id"],

@@ -38,7 +38,7 @@ def job_reported(jobs: Sequence[Row]) -> Row:
     state = _newest(
         jobs,
         ("state", "end_time", "observed_at"),
-        # NOT_LISTED does not count if another answer, as of a History Server, tells the end.
+        # NOT_LISTED does not count if another answer, as of a History Server, has the end.
         lambda row: (
             row["state"] is not None
             and not (

@@ -25,7 +25,7 @@ class Mention:
 
     @property
     def words(self) -> Any:
-        """A sort key: best words first, vague ones last. After a restart, only the log tells when
+        """A sort key: best words first, vague ones last. After a restart, only the log shows when
         all tasks ran.
         """
         is_vague = self.detail is None or (self.kind == "restore" and self.detail["path"] is None)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
-from spark_jobs.fold.rows import HOUR_MS, Row, first_known, largest, least
+from spark_jobs.fold.rows import HOUR_MS, Row, Rows, first_known, largest, least
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 POINTS_KEPT = 300
@@ -59,7 +59,7 @@ def is_completed_checkpoint(fact: Row) -> bool:
     return fact["outcome"] == "completed" and not fact["is_savepoint"]
 
 
-def points(completed: Iterable[Row]) -> list[Point]:
+def points(completed: Rows) -> list[Point]:
     # A log has only one size of a checkpoint, which among REST's sizes would look like a jump.
     return [
         (

@@ -79,7 +79,7 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
 def failed_restarts(
     jobs: Sequence[Row], failures: Rows, logged: Sequence[int], recreated: Sequence[int]
 ) -> Iterator[Mention]:
-    """Restarts without a reported RESTARTING: the job lives after a failure, or is RUNNING anew.
+    """Restarts without a reported RESTARTING: the job lives after a failure, or is RUNNING again.
     ``logged``, ``recreated``: instants of restarts by the log, and of new graphs.
     """
     entered = {at for row in jobs if (at := _entered(row, "RESTARTING")) is not None}

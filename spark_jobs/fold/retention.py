@@ -110,10 +110,10 @@ def _by_kind(events: Rows) -> dict[str, list[Row]]:
 
 def answers(jobs: Rows) -> list[Row]:
     """The first and last answer of each combination of relevant values, in order."""
-    answers = ordered(newest_by(jobs, ("observed_at",), ("commit_seq",)), "observed_at")
+    in_order = ordered(newest_by(jobs, ("observed_at",), ("commit_seq",)), "observed_at")
     first_and_last: dict[str, list[Row]] = {}
     previous: tuple[Any, ...] = ()
-    for row in answers:
+    for row in in_order:
         values = _changing(row)
         if values != previous:
             previous, kept = values, first_and_last.setdefault(json.dumps(values), [row])

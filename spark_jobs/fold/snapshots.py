@@ -5,7 +5,7 @@ _metadata. Flink calls every snapshot that a job does not claim a savepoint.
 import re
 from collections.abc import Iterable, Mapping
 
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Rows
 
 _PLACE = re.compile(r"/(?:(?P<checkpoint>chk-\d+)|savepoint-[^/]+)$")
 _METADATA = re.compile(r"/+(_metadata)?/*$")
@@ -34,7 +34,7 @@ def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool 
     return types.get(directory) if place is None else place["checkpoint"] is None
 
 
-def types_of(snapshots: Iterable[Row]) -> Types:
+def types_of(snapshots: Rows) -> Types:
     known = [
         (row["observed_at"], row["is_savepoint"], row["metadata_path"])
         for row in snapshots

@@ -6,13 +6,13 @@ until the job is RUNNING; under the adaptive scheduler also the wait for slots. 
 submission, or from RESTARTING, until all tasks run.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from spark_jobs.diagnosis.window_contents import STARTS
 from spark_jobs.fold.checkpoint_log import Names
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, Rows
 from spark_jobs.fold.start_summary import summary
 from spark_jobs.fold.start_tasks import answered, latest, logged
 
@@ -31,7 +31,7 @@ class Life(NamedTuple):
     names: Names
 
 
-def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> list[Row]:
+def job_starts(life: Life, new_rows: Rows, known: Sequence[Row]) -> list[Row]:
     """The newest starts after which all tasks ran, oldest first. ``new_rows``: of
     ``vertex_starts``; ``known``: earlier results. REST is preferred to the log.
     """

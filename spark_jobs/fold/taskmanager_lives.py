@@ -1,4 +1,4 @@
-"""Lives of a cluster's TaskManagers. A log line about an end is certain: the first tells its time,
+"""Lives of a cluster's TaskManagers. A log line about an end is certain: the first gives its time,
 the most specific its cause. A stack trace is a suspicion: it counts if no heartbeat followed, or
 the TaskManager is no longer listed.
 """

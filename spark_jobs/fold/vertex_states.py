@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from spark_jobs.fold.checkpoint_phases import is_last
 from spark_jobs.fold.checkpoint_rows import best_sized
@@ -23,9 +23,7 @@ def vertex_states(
     return [newest[chunk] for chunk in sorted(newest)]
 
 
-def _checkpoint_states(
-    vertex_checkpoints: Rows, facts: Mapping[CheckpointKey, Row]
-) -> Iterable[Row]:
+def _checkpoint_states(vertex_checkpoints: Rows, facts: Mapping[CheckpointKey, Row]) -> Rows:
     # Old Flink versions report no uploaded bytes; their state size is not the full size.
     full = (
         row

@@ -8,7 +8,7 @@ from spark_jobs.fold.history import vertex_window
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.record_counters import Earlier, answers, rates
 from spark_jobs.fold.retention import WINDOWS_KEPT
-from spark_jobs.fold.rows import Row, grouped
+from spark_jobs.fold.rows import Row, Rows, grouped
 from spark_jobs.fold.state import JobState
 
 
@@ -23,9 +23,7 @@ def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
     return [*new, *(row for row in before.vertex_windows if _key(row) not in renewed)]
 
 
-def by_minute(
-    rows: Iterable[Row], starts_ms: Iterable[int]
-) -> Mapping[int, Sequence[VertexWindow]]:
+def by_minute(rows: Rows, starts_ms: Iterable[int]) -> Mapping[int, Sequence[VertexWindow]]:
     minute: dict[int, list[VertexWindow]] = defaultdict(list)
     wanted = set(starts_ms)
     for row in (row for row in rows if row["window_start"] in wanted):

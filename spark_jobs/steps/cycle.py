@@ -39,9 +39,9 @@ from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.event_batches import RECORD_COLUMNS, served_event_batches
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches, metadata_need_batches
 
-Rows = Any
+Frame = Any
 """An Arrow table, or a frame of Spark."""
-Parts = dict[str, Rows]
+Parts = dict[str, Frame]
 Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 RECORD = (*RECORD_COLUMNS, "message")
@@ -53,7 +53,7 @@ _MAPPED_TABLES: Mapping[str, tuple[Make, pa.Schema]] = {
 
 
 class StoredRows(NamedTuple):
-    rows: Rows
+    rows: Frame
     output: Output
 
 
@@ -109,7 +109,7 @@ class Cycle(ABC):
 
     # New rows.
 
-    def _new_rows(self, table: str) -> Rows:
+    def _new_rows(self, table: str) -> Frame:
         return self.lake.new_rows(table, self.from_seq)
 
     def _has_new_rows(self, table: str) -> bool:
@@ -183,7 +183,7 @@ class Cycle(ABC):
         )
 
     @cached_property
-    def _located_events(self) -> Rows:
+    def _located_events(self) -> Frame:
         events = self._parsed_events.rows
         if not self._has_executions:
             return events
@@ -194,7 +194,7 @@ class Cycle(ABC):
             SERVED_EVENT,
         ).rows
 
-    def _group_with_executions(self, events: Rows) -> Rows:
+    def _group_with_executions(self, events: Frame) -> Frame:
         rows = self._executions.rows if self._has_executions else self._previous_executions
         return self._group({"executions": rows, "events": events}, CLUSTER)
 
@@ -215,7 +215,7 @@ class Cycle(ABC):
         return self._write("state/executions", rows, executions.updated_batches, UPDATED_EXECUTION)
 
     @cached_property
-    def _previous_executions(self) -> Rows:
+    def _previous_executions(self) -> Frame:
         return self._read_state(EXECUTIONS, EXECUTION)
 
     # Lives of TaskManagers.
@@ -244,7 +244,7 @@ class Cycle(ABC):
     # Metric samples.
 
     @cached_property
-    def _samples(self) -> Rows:
+    def _samples(self) -> Frame:
         rows = self._new_rows("vertex_metrics")
         if not self._is_first_run:
             rows = self._samples_of_touched_windows(rows)
@@ -253,7 +253,7 @@ class Cycle(ABC):
     # Parsed _metadata.
 
     @cached_property
-    def _metadata_needs(self) -> Rows:
+    def _metadata_needs(self) -> Frame:
         find_needs = partial(metadata_need_batches, settings=self.settings)
         rows = self._group(self._checkpoint_parts, JOB)
         return self._write("staged/metadata_needs", rows, find_needs, METADATA_NEEDS).rows
@@ -280,7 +280,7 @@ class Cycle(ABC):
             uploads.UPLOAD,
         )
 
-    def _snapshots_for(self, snapshots: Rows, wanted: reported.Wanted) -> Rows:
+    def _snapshots_for(self, snapshots: Frame, wanted: reported.Wanted) -> Frame:
         return self._map(
             snapshots,
             partial(reported.snapshot_batches, wanted=[entry for entry in wanted if entry[-1]]),
@@ -326,41 +326,41 @@ class Cycle(ABC):
     # Operations on rows, in this process or on Spark.
 
     @abstractmethod
-    def _map(self, rows: Rows, make: Make, schema: pa.Schema) -> Rows: ...
+    def _map(self, rows: Frame, make: Make, schema: pa.Schema) -> Frame: ...
     @abstractmethod
-    def _group(self, parts: Parts, by: Sequence[str]) -> Rows:
+    def _group(self, parts: Parts, by: Sequence[str]) -> Frame:
         """By key and, for clusters, in order of parts; each row's columns are in a struct of its
         part's name.
         """
 
     @abstractmethod
-    def _write(self, folder: str, rows: Rows, make: Make, schema: pa.Schema) -> StoredRows:
+    def _write(self, folder: str, rows: Frame, make: Make, schema: pa.Schema) -> StoredRows:
         """Map rows and write them below the folder; ``staged/`` is only for this run."""
 
     @abstractmethod
-    def _from_rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Rows: ...
+    def _from_rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Frame: ...
     @abstractmethod
-    def _collect(self, rows: Rows) -> list[dict[str, Any]]: ...
+    def _collect(self, rows: Frame) -> list[dict[str, Any]]: ...
     @abstractmethod
-    def _has_values(self, rows: Rows, columns: Sequence[str]) -> bool:
+    def _has_values(self, rows: Frame, columns: Sequence[str]) -> bool:
         """Whether any row has a value in any of the columns."""
 
     @abstractmethod
-    def _bounds(self, rows: Rows, column: str) -> tuple[datetime, datetime]:
+    def _bounds(self, rows: Frame, column: str) -> tuple[datetime, datetime]:
         """The smallest and largest value; on Spark rounded down to seconds."""
 
     @abstractmethod
-    def _select_jobs(self, rows: Rows, jobs: Rows) -> Rows: ...
+    def _select_jobs(self, rows: Frame, jobs: Frame) -> Frame: ...
     @abstractmethod
-    def _samples_of_touched_windows(self, new: Rows) -> Rows:
+    def _samples_of_touched_windows(self, new: Frame) -> Frame:
         """All samples in windows of new samples, and perhaps others."""
 
     @abstractmethod
-    def _mark_new(self, samples: Rows, after_seq: int) -> Rows:
+    def _mark_new(self, samples: Frame, after_seq: int) -> Frame:
         """Samples with an instant, and whether they are new."""
 
     @abstractmethod
-    def _read_state(self, name: str, schema: pa.Schema, required: str | None = None) -> Rows:
+    def _read_state(self, name: str, schema: pa.Schema, required: str | None = None) -> Frame:
         """Without rows whose column ``required`` is null."""
 
     def _copy_state(self, name: str, schema: pa.Schema) -> None:

@@ -98,7 +98,7 @@ def _time(row: Row) -> Any:
     return row["ts"] if "ts" in row else row["deployed_at"]
 
 
-def _fill_in_jobs(rows: Iterable[Row], events: Rows, previous: Rows) -> None:
+def _fill_in_jobs(rows: Rows, events: Rows, previous: Rows) -> None:
     """Sets unknown jobs by the execution graph, else the only job of the log."""
     with_job = [event for event in events if event["job_id"] is not None]
     job_of_graph: dict[str, str] = {}

@@ -48,8 +48,8 @@ def line_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
         is_failure = pc.and_kleene(
             pc.equal(batch["kind"], FAILED), pc.equal(batch["to_state"], "FAILED")
         )
-        tells_loss = pc.match_substring_regex(batch["detail"], _LOSS_IN_TRACE)
-        yield batch.filter(pc.or_kleene(is_end_or_start, pc.and_kleene(is_failure, tells_loss)))
+        names_loss = pc.match_substring_regex(batch["detail"], _LOSS_IN_TRACE)
+        yield batch.filter(pc.or_kleene(is_end_or_start, pc.and_kleene(is_failure, names_loss)))
 
 
 def life_batches(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from ingest.garbage_collection import without_garbage_collection
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
 from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows
-from spark_jobs.fold.rows import HOUR_MS, Row, largest, newest_by, percentile, rank
+from spark_jobs.fold.rows import HOUR_MS, Row, Rows, largest, newest_by, percentile, rank
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES
 from spark_jobs.transforms.grouped_batches import groups
@@ -35,7 +35,7 @@ def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
                 yield batch_from_rows((row | job for row in rows), ROLLUP)
 
 
-def rolled_up(kept: Iterable[Row], periods: set[Period]) -> Iterator[Row]:
+def rolled_up(kept: Rows, periods: set[Period]) -> Iterator[Row]:
     rows_by_period: dict[Period, list[Row]] = defaultdict(list)
     for row in newest(kept):
         for period in _periods(row):
@@ -47,7 +47,7 @@ def rolled_up(kept: Iterable[Row], periods: set[Period]) -> Iterator[Row]:
             yield {"period": name, "period_start": start_ms, **summed}
 
 
-def newest(kept: Iterable[Row]) -> Iterator[Row]:
+def newest(kept: Rows) -> Iterator[Row]:
     """One row for each key, as in the database. A retraction voids rows of earlier commits. Of
     others, settled ones count first, then the newest. A retracted key has no figures but an
     ``as_of``, so that the roll-up without it replaces the one with it.
@@ -100,7 +100,7 @@ def _sum_up(rows: Sequence[Row]) -> Row:
     }
 
 
-def _last_size(counted: Iterable[Row]) -> int | None:
+def _last_size(counted: Rows) -> int | None:
     sized = [row for row in counted if row["state_bytes"] is not None]
     if not sized:
         return None

@@ -34,11 +34,21 @@ from spark_jobs.storage import (
     verdicts,
 )
 from spark_jobs.storage.arrays import Tables, summed
-from spark_jobs.storage.plain import Key, Row, by, is_below, key_of, keys, plain_rows, table_of
+from spark_jobs.storage.plain import (
+    Key,
+    Row,
+    Rows,
+    by,
+    is_below,
+    key_of,
+    keys,
+    plain_rows,
+    table_of,
+)
 from spark_jobs.storage.reach import Index, Reaches
 from spark_jobs.storage_words import LIVE
 
-Rows = Any
+EngineRows = Any
 """Rows in the form of an engine: an Arrow table, or files or a frame of Spark."""
 Step = Callable[[Tables, Tables], dict[str, pa.Table]]
 """(rows by part, tables that all calls share) → rows by part."""
@@ -54,16 +64,16 @@ class Engine(Protocol):
     def run(
         self,
         step: Step,
-        parts: Mapping[str, Rows],
+        parts: Mapping[str, EngineRows],
         schemas: Mapping[str, pa.Schema],
         group_keys: GroupKeys | None = None,
         shared: Tables | None = None,
-    ) -> dict[str, Rows]:
+    ) -> dict[str, EngineRows]:
         """``schemas``: of results. Without ``group_keys``, a call gets what one call of the
         previous step returned.
         """
 
-    def collect(self, rows: Rows) -> pa.Table:
+    def collect(self, rows: EngineRows) -> pa.Table:
         """Only for rows that do not grow with the number of files."""
 
 
@@ -79,10 +89,10 @@ class Inputs:
     roots: Sequence[Row]
     jobs: Sequence[Row]
     doubts: Sequence[Row]
-    listing: Rows
-    parsed: Rows
-    known_files: Rows
-    earlier: Rows
+    listing: EngineRows
+    parsed: EngineRows
+    known_files: EngineRows
+    earlier: EngineRows
     spellings_of: Mapping[str, Spellings]
     statements: Sequence[Row] = ()
     state: Mapping[str, Sequence[Row]] = field(default_factory=dict)
@@ -94,11 +104,11 @@ class Judged:
     ``pending`` and ``state`` (``previous_audit.STATES``, ``audit_tables.NEEDED``).
     """
 
-    live: Rows
-    not_live: Rows
-    references: Rows
-    absent: Sequence[Rows]
-    pending: Sequence[Rows]
+    live: EngineRows
+    not_live: EngineRows
+    references: EngineRows
+    absent: Sequence[EngineRows]
+    pending: Sequence[EngineRows]
     state: dict[str, pa.Table]
     tables: dict[str, pa.Table]
 
@@ -257,7 +267,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         "gone_before": _keyed(unread.gone, "metadata_path"),
     }
 
-    def run(step: Step, schemas: Mapping[str, pa.Schema]) -> dict[str, Rows]:
+    def run(step: Step, schemas: Mapping[str, pa.Schema]) -> dict[str, EngineRows]:
         rows = (row | {"is_live": row["verdict"] == LIVE} for row in judged)
         tables = shared | {"checkpoints": table_of(rows, verdicts.CHECKPOINTS)}
         return engine.run(step, parts, schemas, ("path",) if alike.parts else None, tables)
@@ -375,7 +385,7 @@ def _add_up_cube(parts: Tables, _: Tables) -> dict[str, pa.Table]:
 
 
 class _Sums:
-    def __init__(self, engine: Engine, parts: Mapping[str, Rows]) -> None:
+    def __init__(self, engine: Engine, parts: Mapping[str, EngineRows]) -> None:
         self._engine = engine
         self._sums = engine.run(
             _add_up, {name: parts[name] for name in _SUM_KEYS}, path_facts.SCHEMAS, _SUM_KEYS
@@ -393,9 +403,9 @@ class _Sums:
 
 
 def _numbered_checkpoints(
-    retained: Iterable[Row],
+    retained: Rows,
     previous: Mapping[int, int],
-    roots: Iterable[Row],
+    roots: Rows,
     homes: _Numbering,
     jobs: _Numbering,
 ) -> list[Row]:
@@ -419,7 +429,7 @@ def _numbered_checkpoints(
 
 @dataclass(frozen=True)
 class _SimilarNames:
-    parts: Mapping[str, Rows]
+    parts: Mapping[str, EngineRows]
     """``alike``: files that may have another name; no part if there are none."""
     spellings: Sequence[Row] = ()
     twins: Sequence[Row] = ()
@@ -429,7 +439,7 @@ class _SimilarNames:
 
 def _compare_names(
     engine: Engine,
-    path_tables: Mapping[str, Rows],
+    path_tables: Mapping[str, EngineRows],
     sums: _Sums,
     file_directories: Sequence[Row],
     roots: Sequence[Row],

@@ -15,9 +15,9 @@ FAILED = in_microseconds(JOB_SCHEMA.field("checkpoints_ended").type)
 
 
 class FailedCheckpoints:
-    """``failed``: ``FAILED`` of each directory, by its number. ``lost``: reasons that are told
-    apart. Arguments: ``at`` is the directory number of each file, ``number`` the checkpoint id in
-    its path, ``rows`` the files to look at.
+    """``failed``: ``FAILED`` of each directory, by its number. ``lost``: reasons that are
+    distinguished. Arguments: ``at`` is the directory number of each file, ``number`` the checkpoint
+    id in its path, ``rows`` the files to look at.
     """
 
     def __init__(self, failed: pa.Array, lost: tuple[str, ...]) -> None:

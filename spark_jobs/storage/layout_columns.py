@@ -128,7 +128,7 @@ _JOB_DIRECTORY = (
 
 
 def _flags(array: pa.Array) -> np.ndarray:
-    return np.array(np.asarray(array), dtype=np.bool_)
+    return np.array(array, dtype=np.bool_)
 
 
 def _slice(paths: pa.Array, begin: int, end: int | None) -> pa.Array:
@@ -155,7 +155,7 @@ def _checkpoint_ids(paths: pa.Array) -> np.ndarray:
     """The number of ``chk-N``; -1 without one of at most 64 bits."""
     texts = pc.struct_field(pc.extract_regex(paths, r"/chk-(?P<number>[0-9]+)/[^/]*\z"), [0])
     short = pc.if_else(pc.less_equal(pc.utf8_length(texts), _MOST_DIGITS), texts, None)
-    ids = np.array(np.asarray(pc.fill_null(short.cast(pa.int64()), -1)))
+    ids = np.array(pc.fill_null(short.cast(pa.int64()), -1))
     for at in np.flatnonzero(ids < 0):
         text = texts[int(at)].as_py()
         if text and re.fullmatch("[0-9]{1,40}", text) and int(text) < 2**63:

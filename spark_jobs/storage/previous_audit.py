@@ -239,7 +239,7 @@ def with_audit(rows: pa.Table, audit_id: str) -> pa.Table:
 def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table:
     """Files of earlier audits that are not listed now and must not look new, or never referred to,
     when listed again: below roots that were not listed whole, with a vanished referrer, or too
-    young for ``unlisted_at``.
+    recent for ``unlisted_at``.
     """
     at = arrays.require_places(
         arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")

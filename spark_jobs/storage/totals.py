@@ -108,7 +108,7 @@ def root_rows(
     nothing = dict.fromkeys(
         (*_SUMS, *(f"{verdict}_{unit}" for verdict in VERDICTS for unit in ("files", "bytes"))), 0
     )
-    root_rows = []
+    rows = []
     for root in roots:
         key = key_of(root, _ROOT)
         obstacles = {
@@ -118,7 +118,7 @@ def root_rows(
             "unreachable_cluster": root["unreachable"],
         }
         not_cleanable = [code for code, is_present in obstacles.items() if is_present]
-        root_rows.append(
+        rows.append(
             root
             | sums.get(key, nothing | {"raw_bytes": None})
             | lost.get(key, {"missing_files": 0, "missing_bytes": 0})
@@ -130,7 +130,7 @@ def root_rows(
                 "not_cleanable": as_json(not_cleanable),
             }
         )
-    return root_rows
+    return rows
 
 
 def _doubts_by_root(

@@ -35,7 +35,7 @@ from spark_jobs.storage.plain import US_PER_S
 from spark_jobs.storage.previous_audit import JOB_DIRECTORIES, REFERRED
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RECENT, RETAINED_WASTE
 
-_TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
+_TEXT, _INT = pa.string(), pa.int64()
 DIRECTORIES = schema(
     audit_id="text",
     root="text",

@@ -35,7 +35,7 @@ class Credentials:
 
 
 def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
-    """Reads the files anew, since the token of a pod is replaced every hour. Raises ``Skipped``."""
+    """Reads the files each time: the token of a pod is replaced every hour. Raises ``Skipped``."""
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
