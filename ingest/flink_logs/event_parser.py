@@ -113,7 +113,13 @@ def _entry(pattern: Pattern, regex: str, groups: tuple[str, ...]) -> _Entry:
 
 
 _ENTRIES = tuple(_entry(pattern, pattern.regex, pattern.fields) for pattern in PATTERNS)
-READ_FIELDS = tuple(dict.fromkeys(name for entry in _ENTRIES for name in entry.fields))
+READ_FIELDS = tuple(
+    dict.fromkeys(
+        name
+        for entry in _ENTRIES
+        for name in (*entry.fields, *(entry.below or entry.in_trace or ())[:1])
+    )
+)
 _TOLERANT = {
     strict: _entry(pattern, pattern.tolerant, pattern.tolerant_fields)
     for strict, pattern in zip(_ENTRIES, PATTERNS, strict=True)
