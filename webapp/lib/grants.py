@@ -18,7 +18,9 @@ _PART = re.compile(r'(?:"[^"]*+"|[^",])++')
 
 
 def entered(text: str) -> list[list[dict[str, str]]]:
-    """As JSON. Raises :class:`BadMatcher`, also for a label of no cluster that hides none."""
+    """The grants as JSON. Raises :class:`BadMatcher`, also for a matcher that hides no cluster
+    since none has its label.
+    """
     grants = parse(text)
     known = {"cluster", *label_names()}
     for matcher in sum(grants, ()):
