@@ -68,8 +68,8 @@ def _take(
         finding.rule, finding.cluster, finding.job_id, finding.job_name, finding.severity_rank
     )
     lives = [(row, life_of(row)) for row in alerts[identity]]
-    open_lives = [pair for pair in lives if pair[1].is_open]
-    overlapping = [pair for pair in lives if pair[1].overlaps(episode)]
+    open_lives = [(row, life) for row, life in lives if life.is_open]
+    overlapping = [(row, life) for row, life in lives if life.overlaps(episode)]
     row, last = next(iter(open_lives or overlapping or lives), (None, None))
     step = add_episode(last, episode, policy, now)
     if step.life is None:

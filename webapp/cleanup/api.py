@@ -26,7 +26,7 @@ from webapp.cleanup.paging import files_page, journal_page
 from webapp.cleanup.plan_reader import reader_of
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, REFUSALS, ListView, listed
-from webapp.lib.api.parsing import BoundedList
+from webapp.lib.api.parsing import BoundedList, valid_input
 from webapp.storage.api.serializers import file_fields
 
 AT = OpenApiParameter("at", OpenApiTypes.STR, description="`next` or `previous` of an answer.")
@@ -145,9 +145,7 @@ class CleanupPlanViews(ListView):
         responses={202: CleanupPlanSerializer, **ERRORS, **CONFLICT},
     )
     def create(self, request: Request) -> Response:
-        serializer = PlanRequestSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data, now = serializer.validated_data, timezone.now()
+        data, now = valid_input(PlanRequestSerializer(data=request.data)), timezone.now()
         plan = planning.request_plan(
             data.get("roots", []),
             waste=data["waste"],
@@ -182,11 +180,10 @@ class CleanupPlanViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def order(self, request: Request, pk: str) -> Response:
-        serializer = OrderSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
+        verb = valid_input(OrderSerializer(data=request.data))["verb"]
         if not may_operate(request.user):
             raise exceptions.PermissionDenied
-        plan, verb, name = _plan(pk), serializer.validated_data["verb"], request.user.get_username()
+        plan, name = _plan(pk), request.user.get_username()
         return _order_and_answer(
             plan,
             lambda: orders.order(plan, verb, name, timezone.now()),

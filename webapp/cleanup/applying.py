@@ -114,12 +114,8 @@ class Applying:
 
     def _objections(self, chunk: Chunk, files: Sequence[Planned]) -> dict[str, str]:
         """Path → why the file may no longer be removed."""
-        objections = (
-            self._fresh_verdicts.objections(
-                files, metadata=chunk.is_metadata, quarantined=self._quarantined
-            )
-            if files
-            else {}
+        objections = self._fresh_verdicts.objections(
+            files, metadata=chunk.is_metadata, quarantined=self._quarantined
         )
         objections |= dict.fromkeys(self._needs.among(chunk), "it may be needed by now")
         stranger = next(

@@ -12,7 +12,7 @@ from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Endpoint
 from webapp.delivery.targets import RefusedTarget, Target, checked
 from webapp.findings.choices import Severity
-from webapp.fleet.cluster_labels import label_names
+from webapp.lib.cluster_labels import label_names
 from webapp.lib.labels import OF_EACH_ALERT, accept_every_alert
 from webapp.lib.matchers import Matcher
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere

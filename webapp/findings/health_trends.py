@@ -1,6 +1,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from spark_jobs.diagnosis.health import health_of
 from webapp.charts.trends import SLICES
@@ -58,7 +59,7 @@ def health_trends(jobs: Sequence[JobCurrent], start: datetime, end: datetime) ->
 
 def _trend(findings: Sequence[Finding], edges: Sequence[datetime], judged: Sequence[bool]) -> Trend:
     trend: Trend = []
-    for is_judged, start, end in zip(judged, edges, edges[1:], strict=False):
+    for is_judged, (start, end) in zip(judged, pairwise(edges), strict=True):
         in_slice = [row for row in findings if row.first_seen < end and row.last_seen >= start]
         health = health_of(in_slice, judged=is_judged).value
         trend.append((health, health_badge(health, HealthState.JUDGED).tone))

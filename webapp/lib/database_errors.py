@@ -74,7 +74,7 @@ def why_file_is_away(error: sqlite3.Error) -> str:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Django's ``handler500``: the response to the error that is being handled."""
+    """The response to the error that is being handled."""
     error = sys.exc_info()[1]
     if why := why_refused(error):
         message = gettext("%(why)s Nothing was changed.") % {"why": why}

@@ -6,9 +6,9 @@ environment=~"prod.*"``. A cluster is visible if all matchers of any line accept
 import re
 from typing import Any
 
-from django.apps import apps
 from django.utils.translation import gettext
 
+from webapp.lib.cluster_labels import label_names
 from webapp.lib.matchers import BadMatcher, from_json, parse_lines
 from webapp.lib.scopes import Grant, Grants
 
@@ -18,10 +18,11 @@ _PART = re.compile(r'(?:"[^"]*+"|[^",])++')
 
 
 def entered(text: str) -> list[list[dict[str, str]]]:
-    """As JSON. Raises :class:`BadMatcher`, also for a label of no cluster that hides none."""
+    """The grants as JSON. Raises :class:`BadMatcher`, also for a matcher that hides no cluster
+    since none has its label.
+    """
     grants = parse(text)
-    clusters = apps.get_model("fleet", "Cluster")._default_manager
-    known = {"cluster"}.union(*clusters.values_list("labels", flat=True))
+    known = {"cluster", *label_names()}
     for matcher in sum(grants, ()):
         if matcher.label not in known and matcher.accepts(""):
             raise BadMatcher(

@@ -14,8 +14,8 @@ EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo
 """Limits of shown instants: a margin around them is still within Python's calendar."""
 
 
-def drawable(instant: datetime, air: timedelta = timedelta()) -> datetime:
-    return min(max(instant, EARLIEST - air), LATEST + air)
+def drawable(instant: datetime, margin: timedelta = timedelta()) -> datetime:
+    return min(max(instant, EARLIEST - margin), LATEST + margin)
 
 
 def day_of(instant: datetime) -> date:

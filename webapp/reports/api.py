@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, REFUSALS, ListView, listed
-from webapp.lib.api.parsing import BoundedList
+from webapp.lib.api.parsing import BoundedList, valid_input
 from webapp.reports import orders, report_scope
 from webapp.reports.filters import ReportFilters
 from webapp.reports.models import IncidentReport
@@ -103,9 +103,7 @@ class ReportViews(ListView):
         responses={202: ReportSerializer, **REFUSALS},
     )
     def create(self, request: Request) -> Response:
-        serializer = ReportRequest(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        report = _request(serializer.validated_data, request)
+        report = _request(valid_input(ReportRequest(data=request.data)), request)
         return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(

@@ -15,13 +15,13 @@ from webapp.alerting.api.serializers import (
     AlertSerializer,
     CommentSerializer,
     SilenceSerializer,
-    valid_input,
 )
 from webapp.alerting.models import Alert
 from webapp.incidents.filters import IncidentFilters
 from webapp.incidents.members import members
 from webapp.incidents.models import Incident
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, REFUSALS, ListView, listed
+from webapp.lib.api.parsing import valid_input
 
 MOST_ALERTS = 200
 

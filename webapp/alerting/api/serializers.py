@@ -127,9 +127,3 @@ class SilenceSerializer(serializers.ModelSerializer[Silence]):
             "ended_name",
         )
         read_only_fields = ("id", "author_name", "created_at", "ended_name")
-
-
-def valid_input(serializer: serializers.BaseSerializer[Any]) -> dict[str, Any]:
-    serializer.is_valid(raise_exception=True)
-    entered: dict[str, Any] = serializer.validated_data
-    return entered

@@ -12,11 +12,11 @@ from webapp.alerting.api.serializers import (
     AlertWithStorySerializer,
     CommentSerializer,
     SilenceSerializer,
-    valid_input,
 )
 from webapp.alerting.filters import AlertFilters, SilenceFilters
 from webapp.alerting.models import Alert, Silence
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, REFUSALS, ListView, listed
+from webapp.lib.api.parsing import valid_input
 from webapp.lib.refusals import ActionRefused
 
 NUMBER = r"\d{1,18}"

@@ -12,7 +12,6 @@ from django.core.cache import cache
 
 from ingest.messages import Message, bytes_text, message
 from spark_jobs.diagnosis.window_contents import is_over
-from webapp.fleet.cluster_labels import label_names
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts.lives import ended_before
 from webapp.hosts.memory_budget import (
@@ -37,6 +36,7 @@ from webapp.hosts.process_memory import (
 )
 from webapp.hosts.taskmanager_samples import DAY, LOOK_BACK, Samples, has_slots, read_taskmanagers
 from webapp.lib import scopes
+from webapp.lib.cluster_labels import label_names
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
 LEAST_HOURS = 23

@@ -59,6 +59,12 @@ class BoundedList(serializers.ListField):
         return super().to_internal_value(data)
 
 
+def valid_input(serializer: serializers.BaseSerializer[Any]) -> dict[str, Any]:
+    serializer.is_valid(raise_exception=True)
+    entered: dict[str, Any] = serializer.validated_data
+    return entered
+
+
 def _finite(digits: str) -> float:
     number = float(digits)
     return number if math.isfinite(number) else _no_number(digits)
