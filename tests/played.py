@@ -10,6 +10,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,6 +68,20 @@ def answers(played: str, path: str) -> Iterator[Answer]:
             and (matched := re.fullmatch(path, told["path"]))
         ):
             yield Answer(told["ts"], matched.groups(), told["body"])
+
+
+def logged(played: str, process: str = "") -> str:
+    """All that is in the logs whose names have this in them."""
+    folder, _, _ = played.partition(":")
+    logs = [log for log in sorted((FOLDER / folder / "logs").iterdir()) if process in log.name]
+    assert logs, f"{played} has no log of {process or 'any process'}"
+    return "".join(gzip.decompress(log.read_bytes()).decode() for log in logs)
+
+
+def instants(text: str, pattern: str) -> list[datetime]:
+    """Of the lines of a log in which this is found, by the whole second."""
+    stamps = re.findall(rf"^(\S+ \S+),\d+ .*{pattern}", text, re.MULTILINE)
+    return [datetime.strptime(at, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC) for at in stamps]
 
 
 def vertices(played: str) -> dict[str, str]:

@@ -179,6 +179,10 @@ def answered(client: Client, among: Iterable[Place]) -> Iterator[tuple[Place, An
         yield place, client.get(path, place.asks_for)
 
 
+def content_of(answer: Any) -> bytes:
+    return b"".join(answer.streaming_content) if answer.streaming else bytes(answer.content)
+
+
 def _walk(
     resolver: URLResolver, before: str, namespace: str, given: tuple[str, ...]
 ) -> Iterator[Place]:

@@ -35,6 +35,12 @@ ELSEWHERE = (
     *("//evil.example", "https://evil.example/", "/\\evil.example", "/%09//evil.example"),
     *("javascript:alert(1)", "\x00//evil.example", "///evil.example"),
 )
+ASKED = {
+    "incident-silence": ("reason",),
+    "api-incidents-silence": ("reason",),
+    "storage-statement": ("cluster",),
+}
+"""Fields of forms that a good body leaves out, where a column is called alike."""
 LEADS_AWAY = re.compile(r"(?:https?:)?[/\\]{2,}|java")
 
 
@@ -53,19 +59,19 @@ def test_no_field_breaks_a_form_or_leads_to_another_site() -> None:
             for value in values_of(place, name, HOSTILE, 1, 25)
         ]
         bodies += [{**body, "next": away} for away in ELSEWHERE[: examples(1, 7)]]
-        for said in bodies:
+        for filled in bodies:
             client.force_login(admin)  # again: with another password everybody is signed out
             with taken_back():
                 answer = client.post(
                     place.filled(known=True),
-                    said,
-                    query_params={**place.asks_for, "next": said.get("next", "")},
+                    filled,
+                    query_params={**place.asks_for, "next": filled.get("next", "")},
                     headers={"referer": "http://evil.example/"},
                 )
             tried += 1
             location = answer.headers.get("Location", "").strip("\x00\t ")
             if answer.status_code >= 500 or LEADS_AWAY.match(location):
-                wrong.append((place.name, str(said)[:300], answer.status_code, location))
+                wrong.append((place.name, str(filled)[:300], answer.status_code, location))
     assert tried >= examples(30, 2_000)
     assert not wrong, wrong[:20]
 
@@ -86,18 +92,18 @@ def test_no_field_breaks_a_write_of_the_api() -> None:
         body = write.body()
         for name in body:
             for value in values_of(place, name, (*IN_JSON, *HOSTILE), 4, 90):
-                said = json.dumps({**body, name: value})
+                text = json.dumps({**body, name: value})
                 with taken_back():
                     answer = getattr(api, write.method)(
-                        place.filled(known=True), said, content_type="application/json"
+                        place.filled(known=True), text, content_type="application/json"
                     )
                 tried += 1
-                wrong += [(place.name, said[:300])] if answer.status_code >= 500 else []
+                wrong += [(place.name, text[:300])] if answer.status_code >= 500 else []
     assert tried >= examples(40, 900)
     assert not wrong, wrong[:20]
 
 
-def test_nothing_that_is_sent_along_hides_from_the_audit_log_what_was_done() -> None:
+def test_nothing_that_is_filled_hides_from_the_audit_log_what_was_done() -> None:
     boss, client = somebody(Role.ADMIN), Client()
     client.force_login(boss)
     along = {f"pressure.threshold_{number}": "1" for number in range(500)}
@@ -141,7 +147,7 @@ def sent(user: User, place: Place, write: Write, body: dict[str, Any]) -> Any:
 
 
 def test_no_column_is_written_that_is_not_asked_for() -> None:
-    told, buttons = [], {button for _, button in BUTTONS}
+    wrong, buttons = [], {button for _, button in BUTTONS}
     people = {role: somebody(role, f"{role.group}-who-writes") for role in Role}
     writes = [*form_places(), *api_places()]
     for place, write in writes[:: examples(6, 1)]:
@@ -155,13 +161,5 @@ def test_no_column_is_written_that_is_not_asked_for() -> None:
             found = ["500"] if answer.status_code >= 500 else marked()
             new = set(User.objects.values_list("pk", "is_superuser", "is_staff")) - {*powers}
             powerful = [row for row in new if row[1] or row[2]]
-        told += [(place.name, found, powerful)] if found or powerful else []
-    assert not told
-
-
-ASKED = {
-    "incident-silence": ("reason",),
-    "api-incidents-silence": ("reason",),
-    "storage-statement": ("cluster",),
-}
-"""Fields of forms that a good body leaves out, where a column is called alike."""
+        wrong += [(place.name, found, powerful)] if found or powerful else []
+    assert not wrong

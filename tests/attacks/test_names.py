@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from tests.attacks.inhabited import somebody
 from tests.attacks.names import CANARY, FORMULAS, LONG, NAMES, documents, poison, texts
-from tests.attacks.places import Place, places
+from tests.attacks.places import Place, content_of, places
 from tests.attacks.scale import examples
 from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
@@ -72,7 +72,7 @@ def wrong(place: Place, answer: Any) -> list[str]:
         return [f"status {answer.status_code}"]
     if any("owned" in f"{name}{value}" for name, value in answer.headers.items()):
         return ["a header of theirs"]
-    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    body = content_of(answer)
     text, kind = body.decode(), answer.headers.get("Content-Type", "")
     if kind.startswith("text/html"):
         return acting(text)
@@ -160,7 +160,7 @@ def test_what_is_a_megabyte_long_breaks_nothing(inhabited: JobCurrent) -> None:
 def raw(place: Place, answer: Any) -> list[str]:
     """Quicker than to read a megabyte as a browser does."""
     is_page = answer.headers.get("Content-Type", "").startswith("text/html")
-    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    body = content_of(answer)
     return (
         [f"status {answer.status_code}"]
         if answer.status_code >= 500

@@ -17,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.attacks.inhabited import somebody
-from tests.attacks.places import places
+from tests.attacks.places import content_of, places
 from tests.attacks.scale import examples
 from webapp.accounts.roles import Role
 
@@ -200,7 +200,7 @@ def test_no_place_breaks_whatever_stands_in_its_rows(inhabited: Any, which: str)
     broken = []
     for place, path, query in asked:
         answer = client.get(path, query)
-        content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        content = content_of(answer)
         if answer.status_code >= 500 and place.label != "/readyz":
             broken.append((place.label, path, answer.status_code))
         if "html" in answer.headers.get("Content-Type", "") and b"<script>alert(1)" in content:

@@ -23,7 +23,7 @@ from rest_framework.test import APIClient
 
 from spark_jobs.storage_words import TWO_NAMES
 from tests.attacks.inhabited import somebody
-from tests.attacks.places import places
+from tests.attacks.places import content_of, places
 from tests.attacks.scale import FULL
 from tests.attacks.unchanged import snapshot, statements, taken_back
 from tests.attacks.writes import OF_SHIPPERS, api_places, form_places
@@ -70,8 +70,12 @@ class Theirs:
             if name in query
         ]
 
+    @property
+    def root(self) -> str:
+        return next(query["uri"] for _, _, query in self.doors if "uri" in query)
+
     def told_by(self, answer: Any) -> set[str]:
-        content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        content = content_of(answer)
         return self.within(content.decode(errors="replace") + repr(sorted(answer.headers.items())))
 
     def within(self, text: str) -> set[str]:

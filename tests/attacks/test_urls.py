@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from tests.attacks.places import FEWEST, Place, places
+from tests.attacks.places import FEWEST, Place, content_of, places
 from tests.attacks.scale import FULL
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
@@ -76,6 +76,6 @@ def test_static_files_are_those_that_are_meant_for_everybody(
 ) -> None:
     settings.WHITENOISE_AUTOREFRESH = False  # as they are served
     answer = Client(raise_request_exception=False).get(path)
-    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    content = content_of(answer)
     assert (answer.status_code == 200) == (path == STATIC[0])
     assert b"DJANGO_SETTINGS_MODULE" not in content and b"root:" not in content

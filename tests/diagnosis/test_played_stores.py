@@ -2,26 +2,15 @@
 what its logs say of that in the plainest way.
 """
 
-import gzip
-import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from tests.played import FOLDER, of_rule
+from tests.played import instants, logged, of_rule
 
 RULE = "store.faults"
 RETRIED = r"WriteOperationHelper .*: Retried \d+: "
 LOST = r"Failed to trigger or complete checkpoint \d+ for job "
-
-
-def logged(played, words):
-    """When any process logged this."""
-    texts = (
-        gzip.decompress(log.read_bytes()).decode() for log in (FOLDER / played / "logs").iterdir()
-    )
-    stamps = [at for text in texts for at in re.findall(rf"(?m)^(\S+ \S+),\d+ .*{words}", text)]
-    return sorted(datetime.strptime(one, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC) for one in stamps)
 
 
 @pytest.mark.parametrize(
@@ -32,10 +21,11 @@ def logged(played, words):
     ],
 )
 def test_each_retry_and_each_lost_checkpoint_is_counted_once_and_not_before(incident, title, code):
-    found = of_rule(f"1.20.5/{incident}", RULE)
+    played = f"1.20.5/{incident}"
+    found = of_rule(played, RULE)
     last = found[-1]
     assert (str(last["title"]), last["severity"], last["data"]["cause"]) == (title, "warning", code)
-    lost, retried = (logged(f"1.20.5/{incident}", words) for words in (LOST, RETRIED))
+    lost, retried = (instants(logged(played), pattern) for pattern in (LOST, RETRIED))
     counts = [last["data"]["counts"].get(name, 0) for name in ("checkpoint", "retried")]
     assert counts == [len(lost), len(retried)]
     assert counts[0]

@@ -2,7 +2,6 @@
 against the log lines of Flink's sink.
 """
 
-import gzip
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ import pytest
 from spark_jobs.diagnosis.samples import JobStart
 from spark_jobs.diagnosis.transactions import LOST, OPEN, TIMEOUT_SET
 from tests.diagnosis.jobs import checkpoint, event, found, minutely, ms, savepoint, window
-from tests.played import FOLDER, evidence, of_rule
+from tests.played import evidence, logged, of_rule
 
 RULE = "sink.transaction_timeout"
 VERSIONS = ("1.20.5", "2.3.0")
@@ -20,13 +19,6 @@ _WARNED = re.compile(
     r"^(\S+ \S+) WARN .*TwoPhaseCommitSinkFunction .* has been open for (\d+) ms", re.MULTILINE
 )
 _DONE = re.compile(r"^(\S+ \S+) INFO .* - Completed checkpoint (\d+) for job", re.MULTILINE)
-
-
-def text(played: str) -> str:
-    return "\n".join(
-        gzip.decompress(path.read_bytes()).decode()
-        for path in sorted((FOLDER / played / "logs").iterdir())
-    )
 
 
 def instant(at: str) -> float:
@@ -37,8 +29,8 @@ def open_at_commits(played: str) -> Iterator[int]:
     """As Flink's sink says, right after a checkpoint completed: those that it commits after a
     restart it tells of by themselves.
     """
-    done = [instant(at) for at, _ in _DONE.findall(text(played))]
-    for at, open_ms in _WARNED.findall(text(played)):
+    done = [instant(at) for at, _ in _DONE.findall(logged(played))]
+    for at, open_ms in _WARNED.findall(logged(played)):
         if any(0 <= instant(at) - one < 0.5 for one in done):
             yield int(open_ms)
 
@@ -53,7 +45,7 @@ def test_transactions_that_flinks_sink_lost_are_told_with_how_long_they_were_ope
     assert evidence(newest, "time-out of transactions") == 12_000
     assert (
         evidence(newest, "transactions lost by the sink's log")
-        == text(played).count("Data loss might have occurred")
+        == logged(played).count("Data loss might have occurred")
         >= 3
     )
     told = max(open_at_commits(played))

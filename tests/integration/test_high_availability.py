@@ -19,6 +19,7 @@ from ingest.lake.store import Lake
 from ingest.shard_collector import collect_shard
 from tests.lab import high_availability
 from webapp.fleet.models import Cluster, SourceReading
+from webapp.launch.home import free_port
 from webapp.pipeline import discovering
 from webapp.work.models import DueWork
 from webapp.work.perform import perform
@@ -142,9 +143,9 @@ def lost(lab) -> set[int]:
 
 @pytest.mark.long
 def test_who_leads_is_read_and_a_cluster_that_nobody_leads_stays_as_it_was(tmp_path):
-    with high_availability.zookeeper(
-        tmp_path / "zookeeper", high_availability.free_port()
-    ) as ensemble:
+    port = free_port()
+    ensemble = f"127.0.0.1:{port}"
+    with high_availability.zookeeper(tmp_path / "zookeeper", port):
         source = DiscoverySource("ha", zookeeper=(ensemble,))
         (none,) = read_sources([source])
         assert "no /flink in it" in none.error

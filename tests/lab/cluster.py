@@ -169,13 +169,11 @@ class Lab:
             enough = self.incident.input_gone_after
             self.wait_for(lambda account: account["counts"]["completed"] >= enough)
             gone = self._input.rename(self.layout.folder / "moved")
-            while self.incident.input_comes_back and self._input != gone:
-                if (
-                    "Failed to enumerate files"
-                    in (self.layout.logs / f"flink-lab-{JOBMANAGER_LOG}.log").read_text()
-                ):
-                    gone = gone.rename(self._input)
-                time.sleep(0.5)
+            if self.incident.input_comes_back:
+                log = self.layout.logs / f"flink-lab-{JOBMANAGER_LOG}.log"
+                while "Failed to enumerate files" not in log.read_text():
+                    time.sleep(0.5)
+                gone.rename(self._input)
         if self.incident.storage_gone_after is not None:
             enough = self.incident.storage_gone_after
             self.wait_for(lambda account: account["counts"]["completed"] >= enough)
@@ -250,13 +248,10 @@ class Lab:
 
     def start_jobmanager(self) -> None:
         """Also again, after it ended: it goes on with its log."""
-        self._java(
-            "jm",
-            JOBMANAGER_LOG,
-            448,
-            [JOBMANAGER_CLASS],
-            ["--executionMode", "cluster"],
-        )
+        self._start_session("jm", JOBMANAGER_LOG)
+
+    def _start_session(self, name: str, log_name: str) -> None:
+        self._java(name, log_name, 448, [JOBMANAGER_CLASS], ["--executionMode", "cluster"])
 
     @property
     def _input(self) -> Path:
@@ -349,8 +344,8 @@ class Lab:
         self._spawn("broker", [str(broker()), "broker", *addresses])
         jars = (f"{kafka_jars()}/*", f"{flink_jars(self.release)}/*", self._job_jar())
         class_path = ":".join(map(str, jars))
-        told = self._told(self.incident.arguments)
-        self._spawn("feeder", ["java", "-Xmx96m", "-cp", class_path, "lab.KafkaLog", *told])
+        arguments = self._program_arguments(self.incident.arguments)
+        self._spawn("feeder", ["java", "-Xmx96m", "-cp", class_path, "lab.KafkaLog", *arguments])
 
     def _spawn(self, name: str, command: list[str]) -> None:
         with (self.layout.logs / f"{name}.out").open("ab") as output:
@@ -362,7 +357,7 @@ class Lab:
                 start_new_session=True,
             )
 
-    def _told(self, arguments: Mapping[str, str]) -> list[str]:
+    def _program_arguments(self, arguments: Mapping[str, str]) -> list[str]:
         places = {
             "switch": self.switch,
             "folder": self.layout.folder,
@@ -371,8 +366,10 @@ class Lab:
         return [f"{name}={value.format(**places)}" for name, value in arguments.items()]
 
     def _job_jar(self) -> Path:
-        one = self.incident
-        return job_jar(self.release, reads_kafka=one.reads_kafka, reads_files=one.reads_files)
+        incident = self.incident
+        return job_jar(
+            self.release, reads_kafka=incident.reads_kafka, reads_files=incident.reads_files
+        )
 
     def wait_up(self) -> None:
         deadline = time.monotonic() + UP_WITHIN_S
@@ -401,9 +398,10 @@ class Lab:
         """
         jar = upload_jar(self.url, self._job_jar())
         arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments, **changed}
-        asked = {"entryClass": ENTRY_CLASS, "programArgsList": self._told(arguments)} | (
-            {"savepointPath": restore} if restore else {}
-        )
+        asked = {
+            "entryClass": ENTRY_CLASS,
+            "programArgsList": self._program_arguments(arguments),
+        } | ({"savepointPath": restore} if restore else {})
         if restore and self.release.has_claim_modes:
             asked[self.release.claim_field] = claim
         return self._run(f"/jars/{jar}/run", asked, arguments["name"])

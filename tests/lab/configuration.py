@@ -261,19 +261,9 @@ def _debugs(incident: Incident) -> str:
 
 def _write(folder: Path, release: Release, settings: dict[str, str], logging: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [
-        f"{release.renamed.get(name, name)}: {_quoted(value)}" for name, value in settings.items()
-    ]
+    lines = [f"{release.renamed.get(name, name)}: {value}" for name, value in settings.items()]
     (folder / release.conf_file).write_text("\n".join(lines) + "\n")
     (folder / "log4j.properties").write_text(logging)
-
-
-def _quoted(value: str) -> str:
-    return (
-        f'"{value}"'
-        if ":" in value and not value.startswith(("file:", "slow:", "hdfs:", "s3a:", "http:"))
-        else value
-    )
 
 
 def _settings(layout: Layout, release: Release) -> dict[str, str]:

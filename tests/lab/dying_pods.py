@@ -1,7 +1,8 @@
-"""As much of a Kubernetes API on loopback as Flink's ResourceManager asks for, where no pod of a
-TaskManager lives: each ends as told, or a quota refuses it.
+"""As much of a Kubernetes API on loopback as Flink's ResourceManager asks for. No pod of a
+TaskManager lives: each ends within seconds, or a quota refuses it.
 """
 
+import copy
 import json
 import queue
 import threading
@@ -29,9 +30,9 @@ class DyingPods:
     """
 
     def __init__(
-        self, port: int, ends: dict[str, Any] | None, *, is_scheduled: bool, lives_s: float = 4
+        self, ends: dict[str, Any] | None, *, is_scheduled: bool = True, lives_s: float = 4
     ) -> None:
-        self.port, self.ends, self.is_scheduled = port, ends, is_scheduled
+        self.ends, self.is_scheduled = ends, is_scheduled
         self._lives_s = lives_s
         self._watches: list[queue.Queue[dict[str, Any]]] = []
         self._pods: list[dict[str, Any]] = []
@@ -41,23 +42,23 @@ class DyingPods:
         class Handler(_Handler):
             pods = outer
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def configuration(self, folder: Path) -> Path:
         """A kubeconfig that leads here."""
-        server = {"server": f"http://127.0.0.1:{self.port}"}
-        told = {
+        content = {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": "lab", "cluster": server}],
+            "clusters": [{"name": "lab", "cluster": {"server": self.url}}],
             "users": [{"name": "lab", "user": {}}],
             "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "lab"}}],
             "current-context": "lab",
         }
         path = folder / "kubeconfig"
-        path.write_text(json.dumps(told))
+        path.write_text(json.dumps(content))
         return path
 
     def close(self) -> None:
@@ -72,9 +73,9 @@ class DyingPods:
         threading.Thread(target=self._live, args=(pod,), daemon=True).start()
         return pod
 
-    def tell(self, kind: str, pod: dict[str, Any]) -> None:
+    def report(self, kind: str, pod: dict[str, Any]) -> None:
         for watch in self._watches:
-            watch.put({"type": kind, "object": json.loads(json.dumps(pod))})
+            watch.put({"type": kind, "object": copy.deepcopy(pod)})
 
     def watched(self) -> Iterator[dict[str, Any]]:
         events: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -85,7 +86,7 @@ class DyingPods:
 
     def _live(self, pod: dict[str, Any]) -> None:
         name = pod["spec"]["containers"][0]["name"]
-        self.tell("ADDED", pod)
+        self.report("ADDED", pod)
         running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
         for phase, state in (("Running", running), ("Failed", {"terminated": self.ends})):
             time.sleep(self._lives_s / 2)
@@ -93,7 +94,7 @@ class DyingPods:
             scheduled = {"type": "PodScheduled", "status": str(self.is_scheduled)}
             pod["status"] = {"phase": phase, "conditions": [scheduled]}
             pod["status"]["containerStatuses"] = [status]
-            self.tell("MODIFIED", pod)
+            self.report("MODIFIED", pod)
 
 
 class _Handler(BaseHTTPRequestHandler):

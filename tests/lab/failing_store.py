@@ -41,9 +41,8 @@ class FailingStore:
             region_name="us-east-1",
         ).create_bucket(Bucket=BUCKET)
 
-    def ends(self, at: float) -> None:
-        """Its fault, by the monotonic clock."""
-        self._to = at
+    def end_fault(self) -> None:
+        self._to = time.monotonic()
 
     def close(self) -> None:
         self._server.shutdown()

@@ -3,7 +3,6 @@ and the job of an incident.
 """
 
 import contextlib
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,9 +12,10 @@ from pathlib import Path
 from kazoo.client import KazooClient
 from kazoo.handlers.threading import KazooTimeoutError
 
-from tests.lab.cluster import JOBMANAGER_CLASS, Lab, LabFailed
+from tests.lab.cluster import Lab, LabFailed
 from tests.lab.configuration import TASKMANAGERS, write_configuration
 from tests.lab.rest import call_or_none
+from webapp.launch.home import free_port
 
 _JAVA = Path("/usr/share/java")
 _JARS = (
@@ -35,16 +35,19 @@ STANDBY = 1_000
 """Between the ports of the two JobManagers."""
 
 
-@contextlib.contextmanager
-def zookeeper(folder: Path, port: int) -> Iterator[str]:
-    """A server alone; gives its host and port."""
-    with standing(folder, port):
-        yield f"127.0.0.1:{port}"
+def settings_for(ensemble: str, folder: Path) -> dict[str, str]:
+    return {
+        "high-availability.type": "zookeeper",
+        "high-availability.zookeeper.quorum": ensemble,
+        "high-availability.zookeeper.client.session-timeout": "4000",
+        "high-availability.cluster-id": "/orders",
+        "high-availability.storageDir": f"file://{folder}/ha",
+    }
 
 
 @contextlib.contextmanager
-def standing(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """The same server; gives its process."""
+def zookeeper(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A server alone; gives its process."""
     folder.mkdir(parents=True)
     settings = {
         "tickTime": 500,
@@ -85,18 +88,9 @@ class HighlyAvailableLab(Lab):
         as_fleet: bool = False,
     ) -> None:
         super().__init__(version, incident, slot, folder, as_fleet=as_fleet)
-        settings = {
-            "high-availability.type": "zookeeper",
-            "high-availability.zookeeper.quorum": ensemble,
-            "high-availability.zookeeper.client.session-timeout": "4000",
-            "high-availability.cluster-id": "/orders",
-            "high-availability.storageDir": f"file://{folder}/ha",
-        }
-        self.incident = replace(self.incident, settings={**self.incident.settings, **settings})
+        settings = self.incident.settings | settings_for(ensemble, folder)
+        self.incident = replace(self.incident, settings=settings)
         write_configuration(self.layout, self.release, self.incident)
-        for file in self.layout.folder.glob(f"conf-*/{self.release.conf_file}"):
-            # Releases before 2 take quotes for a part of the text.
-            file.write_text(file.read_text().replace(f'"{ensemble}"', ensemble))
         port = self.layout.rest_port
         known = (self.layout.configuration("jm") / self.release.conf_file).read_text()
         second = self.layout.configuration("jm2")
@@ -117,13 +111,7 @@ class HighlyAvailableLab(Lab):
 
     def start_processes(self) -> None:
         super().start_processes()
-        self._java(
-            "jm2",
-            "standalonesession-1-flink-jm",
-            448,
-            [JOBMANAGER_CLASS],
-            ["--executionMode", "cluster"],
-        )
+        self._start_session("jm2", "standalonesession-1-flink-jm")
 
     def kill_leader(self, url: str) -> str:
         """The JobManager at this address; returns the address of the other."""
@@ -147,11 +135,12 @@ def start(
 ) -> Iterator[tuple[HighlyAvailableLab, str]]:
     """Up, its job submitted; gives the lab and ZooKeeper's host and port."""
     port = free_port()
+    ensemble = f"127.0.0.1:{port}"
     flink = HighlyAvailableLab(
-        version, incident, slot, folder / "flink", f"127.0.0.1:{port}", as_fleet=as_fleet
+        version, incident, slot, folder / "flink", ensemble, as_fleet=as_fleet
     )
     flink.taskmanagers = taskmanagers
-    with flink as lab, zookeeper(folder / "zookeeper", port) as ensemble:
+    with flink as lab, zookeeper(folder / "zookeeper", port):
         lab.start_processes()
         lab.wait_up()
         lab.submit()
@@ -169,9 +158,3 @@ def _serves(ensemble: str) -> bool:
         client.stop()
         client.close()
     return True
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -34,7 +34,8 @@ class Incident:
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written
     down. ``store_fault``: its storage is S3, which answers so to all writes for a minute
     (``failing_store``). ``input_gone_after``: completed checkpoints, after which the folder that the
-    source watches is moved away; ``input_comes_back``: once a look into it has failed. ``taskmanager_heap_mb``: of each. ``debugs``: loggers that write DEBUG, too.
+    source watches is moved away; ``input_comes_back``: once a look into it has failed.
+    ``taskmanager_heap_mb``: of each. ``debugs``: loggers that write DEBUG, too.
     """
 
     name: str

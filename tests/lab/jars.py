@@ -70,69 +70,48 @@ def lab_home() -> Path:
 
 
 def flink_jars(release: Release) -> Path:
-    """Folder with the jars of this release; fetched at first use (about 220 MB)."""
-    folder = lab_home() / f"flink-{release.version}"
-    with _alone(folder):
-        if not folder.is_dir():
-            _fetch(release, folder)
-    return folder
+    """Folder with the jars of this release (about 220 MB)."""
+    return _fetched(f"flink-{release.version}", release)
 
 
 def reporter_jars(release: Release) -> Path:
     """Folder with the jar of Flink's Prometheus reporter, out of the same package."""
-    folder = lab_home() / f"flink-{release.version}-prometheus"
-    with _alone(folder):
-        if not folder.is_dir():
-            _fetch(release, folder, ("flink-metrics-prometheus",))
-    return folder
+    return _fetched(f"flink-{release.version}-prometheus", release, ("flink-metrics-prometheus",))
 
 
 def kafka_jars() -> Path:
-    """Folder with the jars of Flink's Kafka connector; fetched at first use (about 90 MB)."""
-    folder = lab_home() / f"kafka-{_KAFKA.version}"
-    with _alone(folder):
-        if not folder.is_dir():
-            _fetch(_KAFKA, folder, ("flink-connector-kafka", "kafka-clients"))
-    return folder
+    """Folder with the jars of Flink's Kafka connector (about 90 MB)."""
+    return _fetched(f"kafka-{_KAFKA.version}", _KAFKA, ("flink-connector-kafka", "kafka-clients"))
 
 
 def files_jars(release: Release) -> Path:
     """Folder with the jar of Flink's file source, out of the same package as its others."""
-    folder = lab_home() / f"flink-{release.version}-files"
-    with _alone(folder):
-        if not folder.is_dir():
-            _fetch(release, folder, ("flink-connector-files",))
-    return folder
+    return _fetched(f"flink-{release.version}-files", release, ("flink-connector-files",))
 
 
 def s3_jars() -> Path:
-    """Folder with the jars of Hadoop's S3A; fetched at first use (about 180 MB)."""
-    folder = lab_home() / f"s3a-{_S3.version}"
-    with _alone(folder):
-        if not folder.is_dir():
-            _fetch(_S3, folder, ("hadoop-aws", "aws-java-sdk-bundle"))
-    return folder
+    """Folder with the jars of Hadoop's S3A (about 180 MB)."""
+    return _fetched(f"s3a-{_S3.version}", _S3, ("hadoop-aws", "aws-java-sdk-bundle"))
 
 
 def broker() -> Path:
-    """A program that is a broker of Kafka's protocol; fetched at first use (about 15 MB)."""
-    folder = lab_home() / f"broker-{_BROKER.version}"
-    with _alone(folder):
-        if not folder.is_dir():
-            _fetch(_BROKER, folder, ("tansu",))
-    program = folder / "tansu"
+    """A program that is a broker of Kafka's protocol (about 15 MB)."""
+    program = _fetched(f"broker-{_BROKER.version}", _BROKER, ("tansu",)) / "tansu"
     program.chmod(0o755)
     return program
 
 
 def job_jar(release: Release, *, reads_kafka: bool = False, reads_files: bool = False) -> Path:
     """The incident job for this release; compiled at first use and after a change of its source."""
-    libraries = [
-        flink_jars(release),
-        *((kafka_jars(),) if reads_kafka else ()),
-        *((files_jars(release),) if reads_files else ()),
-    ]
-    sources = (*_sources(release, reads_kafka), *((WATCHED_FILES,) if reads_files else ()))
+    sources, libraries = [*SOURCES], [flink_jars(release)]
+    if release.java >= 11:
+        sources.append(GROWING_LOG)
+    if reads_kafka:
+        sources.append(KAFKA_LOG)
+        libraries.append(kafka_jars())
+    if reads_files:
+        sources.append(WATCHED_FILES)
+        libraries.append(files_jars(release))
     content = b"".join(source.read_bytes() for source in sources)
     fingerprint = hashlib.sha256(content).hexdigest()[:12]
     jar = lab_home() / "jobs" / f"incident-{release.version}-{fingerprint}.jar"
@@ -142,12 +121,16 @@ def job_jar(release: Release, *, reads_kafka: bool = False, reads_files: bool = 
     return jar
 
 
-def _sources(release: Release, reads_kafka: bool) -> tuple[Path, ...]:
-    growing = () if release.java < 11 else (GROWING_LOG,)
-    return (*SOURCES, *growing, *((KAFKA_LOG,) if reads_kafka else ()))
+def _fetched(name: str, release: Release, needed: tuple[str, ...] = _NEEDED) -> Path:
+    """A folder of the cache with what is needed of a package; fetched at first use."""
+    folder = lab_home() / name
+    with _alone(folder):
+        if not folder.is_dir():
+            _fetch(release, folder, needed)
+    return folder
 
 
-def _fetch(release: Release, folder: Path, needed: tuple[str, ...] = _NEEDED) -> None:
+def _fetch(release: Release, folder: Path, needed: tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         requirements = Path(scratch, "requirements.txt")
         requirements.write_text(
@@ -211,7 +194,7 @@ def _is_needed(name: str, needed: tuple[str, ...]) -> bool:
     return (is_program or is_jar) and path.name.startswith(needed)
 
 
-def _compile(release: Release, sources: tuple[Path, ...], libraries: list[Path], jar: Path) -> None:
+def _compile(release: Release, sources: list[Path], libraries: list[Path], jar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
         classes, packed = Path(scratch, "classes"), Path(scratch, "job.jar")
         jars = ":".join((*(f"{folder}/*" for folder in libraries), *map(str, HADOOP_JARS)))

@@ -10,19 +10,21 @@ import contextlib
 import json
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tests.lab.cluster import Lab
+from tests.lab.cluster import Lab, started
 from tests.lab.configuration import write_configuration
 from tests.lab.dying_pods import OUT_OF_MEMORY, DyingPods
-from tests.lab.high_availability import HighlyAvailableLab, free_port, standing, zookeeper
+from tests.lab.high_availability import HighlyAvailableLab, settings_for, zookeeper
 from tests.lab.jars import ENTRY_CLASS, lab_home
 from tests.lab.recording import pack
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
+from webapp.launch.home import free_port
 
 SLOT = 7
 KUBERNETES_CLASS = "org.apache.flink.kubernetes.entrypoint.KubernetesSessionClusterEntrypoint"
@@ -42,37 +44,35 @@ class RestartedLab(HighlyAvailableLab):
     def start_processes(self) -> None:
         Lab.start_processes(self)
 
-    def kill(self, back_after_s: float = 5) -> None:
-        """And have its checkpoints go on, after it was started again."""
-        self.kill_jobmanager()
-        time.sleep(back_after_s)
-        self.start_jobmanager()
-
-    def goes_on(self, checkpoints: int = 2) -> None:
+    def goes_on(self) -> None:
+        """Wait until its job completes checkpoints."""
         self.wait_up()
-        self.wait_for(lambda account: account["counts"]["completed"] >= checkpoints)
+        self.wait_for(lambda account: account["counts"]["completed"] >= 2)
 
 
 @contextlib.contextmanager
-def restarted(version: str, folder: Path) -> Iterator[RestartedLab]:
+def restarted(version: str, folder: Path) -> Iterator[tuple[RestartedLab, subprocess.Popen[bytes]]]:
+    """With the process of its ZooKeeper."""
     port = free_port()
     lab = RestartedLab(version, "healthy", SLOT, folder / "flink", f"127.0.0.1:{port}")
     lab.taskmanagers = 1
-    with lab, zookeeper(folder / "zookeeper", port):
+    with lab, zookeeper(folder / "zookeeper", port) as server:
         lab.start_processes()
         lab.wait_up()
         lab.submit()
         lab.goes_on()
-        yield lab
+        yield lab, server
 
 
 @outage
 def killed_jobmanager(version: str, folder: Path) -> Path:
     """the JobManager is killed three times, a minute apart, and started again after 5 s"""
-    with restarted(version, folder) as lab:
+    with restarted(version, folder) as (lab, _server):
         for _ in range(3):
             time.sleep(45)
-            lab.kill()
+            lab.kill_jobmanager()
+            time.sleep(5)
+            lab.start_jobmanager()
             lab.goes_on()
         time.sleep(10)
     return lab.layout.logs
@@ -82,7 +82,7 @@ def killed_jobmanager(version: str, folder: Path) -> Path:
 def lost_handle(version: str, folder: Path) -> Path:
     """files of the high-availability storage are deleted, and the JobManager is killed once: each
     time that it is started again it ends by itself"""
-    with restarted(version, folder) as lab:
+    with restarted(version, folder) as (lab, _server):
         lab.kill_jobmanager()
         for path in (folder / "flink" / "ha").rglob("completedCheckpoint*"):
             path.unlink()
@@ -96,14 +96,7 @@ def lost_handle(version: str, folder: Path) -> Path:
 @outage
 def revoked_leader(version: str, folder: Path) -> Path:
     """ZooKeeper stands still for 15 s, three times: the JobManager lives, and loses the lead"""
-    port = free_port()
-    lab = RestartedLab(version, "healthy", SLOT, folder / "flink", f"127.0.0.1:{port}")
-    lab.taskmanagers = 1
-    with lab, standing(folder / "zookeeper", port) as server:
-        lab.start_processes()
-        lab.wait_up()
-        lab.submit()
-        lab.goes_on()
+    with restarted(version, folder) as (lab, server):
         for _ in range(3):
             server.send_signal(signal.SIGSTOP)
             time.sleep(15)
@@ -119,15 +112,28 @@ class ApplicationLab(Lab):
     taskmanagers = 1
 
     def start_jobmanager(self) -> None:
-        program = ["--job-classname", ENTRY_CLASS, *self._told(self.incident.arguments)]
+        program = [
+            "--job-classname",
+            ENTRY_CLASS,
+            *self._program_arguments(self.incident.arguments),
+        ]
         self._java("jm", "standalonejob-0-flink-jm", 448, [APPLICATION_CLASS], program)
+
+    def run_to_end(self, times: int) -> None:
+        """Start its JobManager so often, which ends by itself each time."""
+        self.start_processes()
+        self.ended("jm")
+        for _ in range(times - 1):
+            time.sleep(5)
+            self.start_jobmanager()
+            self.ended("jm")
 
 
 def application(
-    version: str, folder: Path, settings: dict[str, str], **given: str
+    version: str, folder: Path, settings: dict[str, str], **arguments: str
 ) -> ApplicationLab:
     lab = ApplicationLab(version, "healthy", SLOT, folder / "flink")
-    arguments = {"name": "orders", "rate": "200", **given}
+    arguments = {"name": "orders", "rate": "200", **arguments}
     lab.incident = replace(lab.incident, arguments=arguments, settings=settings)
     write_configuration(lab.layout, lab.release, lab.incident)
     return lab
@@ -137,12 +143,7 @@ def application(
 def main_throws(version: str, folder: Path) -> Path:
     """application mode: main() throws before it has submitted a job, at each of three starts"""
     with application(version, folder, {}, rate="many") as lab:
-        lab.start_processes()
-        lab.ended("jm")
-        for _ in range(2):
-            time.sleep(5)
-            lab.start_jobmanager()
-            lab.ended("jm")
+        lab.run_to_end(3)
     return lab.layout.logs
 
 
@@ -156,26 +157,17 @@ def main_runs(version: str, folder: Path) -> Path:
     return lab.layout.logs
 
 
-def run_twice(version: str, folder: Path, **given: str) -> Path:
+def run_twice(version: str, folder: Path, **arguments: str) -> Path:
     """Application mode in high availability, where the results of jobs are kept."""
     port = free_port()
     settings = {
-        "high-availability.type": "zookeeper",
-        "high-availability.zookeeper.quorum": f"127.0.0.1:{port}",
-        "high-availability.cluster-id": "/orders",
-        "high-availability.storageDir": f"file://{folder}/ha",
+        **settings_for(f"127.0.0.1:{port}", folder),
         "job-result-store.delete-on-commit": "false",
         "restart-strategy": "none",
     }
-    with application(version, folder, settings, **given) as lab:
-        for file in lab.layout.folder.glob(f"conf-*/{lab.release.conf_file}"):
-            file.write_text(file.read_text().replace(f'"127.0.0.1:{port}"', f"127.0.0.1:{port}"))
-        with zookeeper(folder / "zookeeper", port):
-            lab.start_processes()
-            lab.ended("jm")
-            time.sleep(5)
-            lab.start_jobmanager()
-            lab.ended("jm")
+    lab = application(version, folder, settings, **arguments)
+    with lab, zookeeper(folder / "zookeeper", port):
+        lab.run_to_end(2)
     return lab.layout.logs
 
 
@@ -197,13 +189,10 @@ def dying_taskmanagers(version: str, folder: Path) -> Path:
     """a job waits for slots; four TaskManagers are started, one after the other, whose directory
     for files is a file: each ends before it registers"""
     lab = Lab(version, "healthy", SLOT, folder / "flink")
-    write_configuration(lab.layout, lab.release, lab.incident)
     lab.taskmanagers = 0
+    lab.layout.folder.mkdir(parents=True)
     (lab.layout.folder / "tmp-tm1").touch()
-    with lab:
-        lab.start_processes()
-        lab.wait_up()
-        lab.submit()
+    with started(lab):
         for _ in range(4):
             lab.start_taskmanager(1)
             lab.ended("tm1")
@@ -216,15 +205,11 @@ def unregistered_taskmanager(version: str, folder: Path) -> Path:
     """a job runs; a second TaskManager looks for its JobManager at a port where nothing listens,
     and gives up after 20 s"""
     lab = Lab(version, "healthy", SLOT, folder / "flink")
-    write_configuration(lab.layout, lab.release, lab.incident)
-    file = lab.layout.configuration("tm2") / lab.release.conf_file
-    elsewhere = file.read_text().replace(str(lab.layout.rpc_port), str(free_port()))
-    file.write_text(f"{elsewhere}taskmanager.registration.timeout: 20s\n")
     lab.taskmanagers = 1
-    with lab:
-        lab.start_processes()
-        lab.wait_up()
-        lab.submit()
+    with started(lab):
+        file = lab.layout.configuration("tm2") / lab.release.conf_file
+        elsewhere = file.read_text().replace(str(lab.layout.rpc_port), str(free_port()))
+        file.write_text(f"{elsewhere}taskmanager.registration.timeout: 20s\n")
         lab.wait_for(lambda account: account["counts"]["completed"] >= 1)
         lab.start_taskmanager(2)
         lab.ended("tm2")
@@ -245,19 +230,15 @@ def on_kubernetes(
     version: str, folder: Path, ends: dict[str, object] | None, *, is_scheduled: bool = True
 ) -> Path:
     lab = KubernetesLab(version, "healthy", SLOT, folder / "flink")
-    pods = DyingPods(free_port(), ends, is_scheduled=is_scheduled)
-    folder.mkdir(parents=True, exist_ok=True)
+    pods = DyingPods(ends, is_scheduled=is_scheduled)
+    folder.mkdir(parents=True)
     settings = {
         "kubernetes.cluster-id": "orders",
         "kubernetes.config.file": str(pods.configuration(folder)),
         "taskmanager.rpc.port": "6122",
     }
     lab.incident = replace(lab.incident, settings=settings)
-    write_configuration(lab.layout, lab.release, lab.incident)
-    with contextlib.closing(pods), lab:
-        lab.start_processes()
-        lab.wait_up()
-        lab.submit()
+    with contextlib.closing(pods), started(lab):
         time.sleep(60)
     return lab.layout.logs
 
@@ -292,8 +273,8 @@ def main(arguments: list[str]) -> int:
     shutil.copytree(logs, kept / "logs", ignore=shutil.ignore_patterns("*.out"))
     for path in (kept / "logs").iterdir():
         pack(path)
-    told = {"version": options.version, "shows": " ".join((play.__doc__ or "").split())}
-    (kept / "played.json").write_text(json.dumps(told, indent=1) + "\n")
+    how = {"version": options.version, "shows": " ".join((play.__doc__ or "").split())}
+    (kept / "played.json").write_text(json.dumps(how, indent=1) + "\n")
     return 0
 
 

@@ -2,7 +2,6 @@
 (``spark_jobs.transforms.event_batches``).
 """
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ingest.flink_logs.event_parser import (
@@ -14,9 +13,8 @@ from ingest.flink_logs.event_parser import (
     path_of,
 )
 from ingest.flink_logs.events import LogEvent
+from ingest.flink_rest.payloads.fields import instant_of_ms
 from ingest.records import LogRecord
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def event_of(record: LogRecord) -> LogEvent | None:
@@ -52,8 +50,7 @@ def _convert(texts: dict[str, str | None]) -> dict[str, Any]:
         fields["subtask"] = number - 1
     if "trigger_time" in fields:
         ms = int(fields["trigger_time"])
-        known = 0 < ms < LAST_EPOCH_MS
-        fields["trigger_time"] = EPOCH + timedelta(milliseconds=ms) if known else None
+        fields["trigger_time"] = instant_of_ms(ms) if 0 < ms < LAST_EPOCH_MS else None
     if "path" in fields:
         fields["path"] = path_of(fields["path"])
     if "checkpoint_type" in fields:

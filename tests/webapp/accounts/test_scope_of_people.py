@@ -116,8 +116,8 @@ def test_a_label_that_no_cluster_has_hides_nothing_and_is_refused(written: str) 
     client.force_login(boss)
     for user in ({"username": "newcomer"}, {}):
         page = reverse("access-user-add") if user else reverse("access-user-change", args=[ann.pk])
-        told = {**user, "role": "viewer", "sees": "only", "sees_only": grant}
-        assert why in unescape(client.post(page, told).content.decode())
+        form = {**user, "role": "viewer", "sees": "only", "sees_only": grant}
+        assert why in unescape(client.post(page, form).content.decode())
     token = {"name": "mine", "scope": "read", "days": "30", "sees_only": grant}
     page = client.post(reverse("account-token-create"), token).content.decode()
     assert why in unescape(page)

@@ -14,8 +14,9 @@ from django.test import Client
 from django.urls import reverse
 
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START, LOG_EVENT
-from tests.diagnosis.test_sink_transactions import open_at_commits, text
+from tests.diagnosis.test_sink_transactions import open_at_commits
 from tests.first_cycles import CLUSTER, served_tables
+from tests.played import logged
 from tests.raw_starts import FIXTURES
 from tests.webapp.analyses.answers import advice_of, facts_of
 from tests.webapp.builders import cluster, job
@@ -60,7 +61,7 @@ def test_page_api_and_command_say_what_flinks_sink_logged(
     version: str, home: Path, viewer: Client
 ) -> None:
     job = taken_up(f"incidents/{version}/short-transactions", home)
-    log = text(f"{version}/short-transactions")
+    log = logged(f"{version}/short-transactions")
     document = viewer.get(
         reverse("api-job-analysis-exactly-once", args=(CLUSTER, job.job_id))
     ).json()
