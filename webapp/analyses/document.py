@@ -8,8 +8,7 @@ from dataclasses import Field, dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal, Self
 
-import plotly.graph_objects as go
-
+from webapp.charts.theme import Figure
 from webapp.lib.filter_sets import ListFilters
 
 Unit = Literal[
@@ -187,7 +186,7 @@ class Document:
 class Drawn:
     """A Plotly figure and a note on it; or, without a figure, what to show in its place."""
 
-    figure: go.Figure | None = None
+    figure: Figure | None = None
     note: str = ""
     empty_title: str = ""
     empty_text: str = ""

@@ -2,15 +2,13 @@
 end, since daylight saving repeats an hour. Instants in hover texts have their own offset.
 """
 
-import json
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import plotly.graph_objects as go
 from django.utils.translation import gettext
-from plotly.io import to_json
 
+from webapp.charts.theme import Figure
 from webapp.lib import shown_zone
 
 _PLOT_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}")
@@ -19,26 +17,19 @@ _UTC_SUFFIX = " UTC"
 _FORMAT_KEYS = ("hoverformat", "hovertemplate")
 
 
-def figure_json(figure: go.Figure | dict[str, Any]) -> dict[str, Any]:
-    """JSON for plotly.js. ``layout.meta.utc_offset_ms`` of the time axis is absent for UTC."""
-    # Plotly's own encoder handles its arrays and types; the faster one refuses integers beyond 64
-    # bits, such as sums of hostile figures.
-    try:
-        text = to_json(figure, validate=False)
-    except TypeError:
-        text = to_json(figure, validate=False, engine="json")
-    plot: dict[str, Any] = json.loads(text)
-    axis = plot["layout"].get("xaxis") or {}
+def in_shown_zone(figure: Figure) -> Figure:
+    """``layout.meta.utc_offset_ms`` of the time axis is absent for UTC."""
+    axis = figure["layout"].get("xaxis") or {}
     zone = shown_zone.current()
     if (
         zone is UTC
         or not str(axis.get("hoverformat", "")).endswith(_UTC_SUFFIX)
         or not axis.get("range")
     ):
-        return plot
+        return figure
     end = datetime.fromisoformat(axis["range"][1]).replace(tzinfo=UTC).astimezone(zone)
     offset = end.utcoffset() or timedelta()
-    shifted: dict[str, Any] = _shift(plot, offset, f" {shown_zone.offset_of(end)}")
+    shifted: dict[str, Any] = _shift(figure, offset, f" {shown_zone.offset_of(end)}")
     shifted["layout"].setdefault("meta", {})["utc_offset_ms"] = offset // timedelta(milliseconds=1)
     shifted["layout"]["xaxis"]["title"] = {
         "text": shown_zone.offset_of(end),
@@ -48,12 +39,12 @@ def figure_json(figure: go.Figure | dict[str, Any]) -> dict[str, Any]:
     return shifted
 
 
-def answer(figure: go.Figure | dict[str, Any], note: str) -> dict[str, Any]:
-    return {"figure": figure_json(figure), "note": note}
+def answer(figure: Figure, note: str) -> dict[str, Any]:
+    return {"figure": in_shown_zone(figure), "note": note}
 
 
-def answer_or_nothing(figure: go.Figure | None) -> dict[str, Any]:
-    if figure is not None and figure.data:
+def answer_or_nothing(figure: Figure | None) -> dict[str, Any]:
+    if figure is not None and figure["data"]:
         return answer(figure, "")
     title, text = gettext("Nothing was seen in this time"), gettext("Choose a longer time range.")
     return empty_answer(title, text)

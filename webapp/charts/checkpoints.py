@@ -5,8 +5,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-import plotly.graph_objects as go
 from django.utils.translation import gettext, gettext_noop
 
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
@@ -20,6 +20,7 @@ from webapp.charts.theme import (
     PHASE_COLOURS,
     PHASE_WORDS,
     UNKNOWN,
+    Figure,
     figure,
     plain,
     plot_time,
@@ -112,7 +113,7 @@ def timeline(
     timeout_ms: float | None = None,
     events: Sequence[annotated.Annotation] = (),
     total: int | None = None,
-) -> tuple[go.Figure, str]:
+) -> tuple[Figure, str]:
     """The figure, and a note on what it left out. ``bars``: by time, ``MOST_BARS`` of ``total``."""
     layout, events_note = annotated.annotation_layout(events, start, end)
     widths_ms = bar_widths_ms([bar.trigger_time for bar in bars], (end - start) / _MS, 0.72)
@@ -166,20 +167,21 @@ def _stack(
     colour: str,
     heights_ms: list[float],
     widths_ms: list[float],
-) -> go.Bar:
-    return go.Bar(
-        name=name,
-        x=[plot_time(bar.trigger_time) for bar in bars],
-        y=heights_ms,
-        width=widths_ms,
-        marker={
+) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "name": name,
+        "x": [plot_time(bar.trigger_time) for bar in bars],
+        "y": heights_ms,
+        "width": widths_ms,
+        "marker": {
             "color": colour,
             "line": {"width": 0},
             "opacity": [FAILED_OPACITY if bar.has_failed else 1.0 for bar in bars],
         },
-        meta=SHARED,
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+        "meta": SHARED,
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
 
 
 _MARKS = {
@@ -200,26 +202,27 @@ def _mark_kind(bar: CheckpointBar) -> str:
     return "aborted" if bar.outcome in ("subsumed", "preflight") else bar.outcome
 
 
-def _marks(bars: Sequence[CheckpointBar], y: float) -> list[go.Scatter]:
+def _marks(bars: Sequence[CheckpointBar], y: float) -> list[dict[str, Any]]:
     by_kind = {kind: [bar for bar in bars if _mark_kind(bar) == kind] for kind in _MARKS}
     return [
-        go.Scatter(
-            name=gettext(name),
-            x=[plot_time(bar.trigger_time) for bar in chosen],
-            y=[y] * len(chosen),
-            mode="markers",
-            cliponaxis=False,
-            marker={
+        {
+            "type": "scatter",
+            "name": gettext(name),
+            "x": [plot_time(bar.trigger_time) for bar in chosen],
+            "y": [y] * len(chosen),
+            "mode": "markers",
+            "cliponaxis": False,
+            "marker": {
                 "symbol": symbol,
                 "color": colour,
                 "size": 8,
                 "line": {"width": 2 if "open" in symbol else 0, "color": colour},
             },
-            customdata=[bar.url for bar in chosen],
-            hovertext=[_hover(bar) for bar in chosen],
-            hovertemplate="%{hovertext}<extra></extra>",
-            showlegend=False,
-        )
+            "customdata": [bar.url for bar in chosen],
+            "hovertext": [_hover(bar) for bar in chosen],
+            "hovertemplate": "%{hovertext}<extra></extra>",
+            "showlegend": False,
+        }
         for kind, (name, symbol, colour) in _MARKS.items()
         if (chosen := by_kind[kind])
         and not (kind == "completed" and len(chosen) > _MOST_GOOD_MARKS)

@@ -2,10 +2,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from datetime import date as Date
 
-import plotly.graph_objects as go
-
 from webapp.charts.sizes import bytes_axis
-from webapp.charts.theme import ACCENT, figure, plain, plot_time, time_axis
+from webapp.charts.theme import ACCENT, Figure, figure, plain, plot_time, time_axis
 from webapp.lib.quantities import bytes_text
 
 HEIGHT_PX = 300
@@ -16,7 +14,7 @@ Series = Mapping[int, float]
 """Bytes by UTC day, as an ordinal."""
 
 
-def by_day(areas: Sequence[tuple[str, Series]], window_days: int, newest: int) -> go.Figure:
+def by_day(areas: Sequence[tuple[str, Series]], window_days: int, newest: int) -> Figure:
     """``areas``: names and sizes, at most ``MOST_NAMED``, the largest first. ``newest``: a day."""
     measured_days = {day for _, values in areas for day in values}
     days = [day for day in range(newest - window_days + 1, newest + 1) if day in measured_days]
@@ -24,17 +22,18 @@ def by_day(areas: Sequence[tuple[str, Series]], window_days: int, newest: int) -
     start, end = _noon(newest - window_days) + HALF_A_DAY, _noon(newest) + HALF_A_DAY
     # The smallest lies on top, so that the largest has the straight edge.
     traces = [
-        go.Scatter(
-            name=plain(name, 30),
-            x=[plot_time(_noon(day)) for day in days],
-            y=[values.get(day, 0) for day in days],
-            stackgroup="all",
-            mode="lines" if len(days) > 1 else "markers",
-            line={"width": 1, "color": colour},
-            fillcolor=colour,
-            hovertext=[_hover(name, values, day) for day in days],
-            hovertemplate="%{hovertext}<extra></extra>",
-        )
+        {
+            "type": "scatter",
+            "name": plain(name, 30),
+            "x": [plot_time(_noon(day)) for day in days],
+            "y": [values.get(day, 0) for day in days],
+            "stackgroup": "all",
+            "mode": "lines" if len(days) > 1 else "markers",
+            "line": {"width": 1, "color": colour},
+            "fillcolor": colour,
+            "hovertext": [_hover(name, values, day) for day in days],
+            "hovertemplate": "%{hovertext}<extra></extra>",
+        }
         for (name, values), colour in zip(areas, _COLOURS, strict=False)
     ]
     return figure(

@@ -5,10 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
-import plotly.graph_objects as go
-
-from webapp.charts.theme import ACCENT, CRIT, OK, OTHER, WARN, figure, plain, plot_time, time_axis
+from webapp.charts.theme import (
+    ACCENT,
+    CRIT,
+    OK,
+    OTHER,
+    WARN,
+    Figure,
+    figure,
+    plain,
+    plot_time,
+    time_axis,
+)
 
 HEIGHT_PX = 200
 MOST_POINTS = 400
@@ -38,27 +48,28 @@ class Events:
     colour: str
 
 
-def lines(series: Sequence[Line], start: datetime, end: datetime, **y_axis: object) -> go.Figure:
+def lines(series: Sequence[Line], start: datetime, end: datetime, **y_axis: object) -> Figure:
     """``y_axis``: options of Plotly, such as ``ticksuffix``."""
-    traces = [
-        go.Scatter(
-            name=plain(line.name, 40),
-            x=[plot_time(at) for at, _value in line.points],
-            y=[value for _at, value in line.points],
-            mode="lines" if len(line.points) > 1 else "markers",
-            line={"color": line.colour, "width": 1.5, "shape": "hv" if line.steps else "linear"},
-            connectgaps=False,
-        )
+    traces: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "name": plain(line.name, 40),
+            "x": [plot_time(at) for at, _value in line.points],
+            "y": [value for _at, value in line.points],
+            "mode": "lines" if len(line.points) > 1 else "markers",
+            "line": {"color": line.colour, "width": 1.5, "shape": "hv" if line.steps else "linear"},
+            "connectgaps": False,
+        }
         for line in series
     ]
     return _over_time(traces, start, end, hovermode="x unified", yaxis=y_axis)
 
 
-def bars(kinds: Sequence[Events], start: datetime, end: datetime) -> go.Figure:
+def bars(kinds: Sequence[Events], start: datetime, end: datetime) -> Figure:
     """The number of events of each kind by slice of time."""
     width = (end - start) / BARS
     middles = [plot_time(start + width * (place + 0.5)) for place in range(BARS)]
-    traces = []
+    traces: list[dict[str, Any]] = []
     for kind in kinds:
         counts = [0] * BARS
         for at in kind.instants:
@@ -68,7 +79,14 @@ def bars(kinds: Sequence[Events], start: datetime, end: datetime) -> go.Figure:
             width_ms = width / timedelta(milliseconds=1) * 0.9
             name = plain(kind.name, 40)
             traces.append(
-                go.Bar(name=name, x=middles, y=counts, width=width_ms, marker_color=kind.colour)
+                {
+                    "type": "bar",
+                    "name": name,
+                    "x": middles,
+                    "y": counts,
+                    "width": width_ms,
+                    "marker": {"color": kind.colour},
+                }
             )
     axis = {"tickformat": ",d", "rangemode": "tozero"}
     return _over_time(traces, start, end, barmode="stack", hovermode="x unified", yaxis=axis)
@@ -120,7 +138,9 @@ def running(
     return [*points, (end, points[-1][1])]
 
 
-def _over_time(traces: list[object], start: datetime, end: datetime, **layout: object) -> go.Figure:
+def _over_time(
+    traces: list[dict[str, Any]], start: datetime, end: datetime, **layout: object
+) -> Figure:
     axis = time_axis(start, end)
     margin = {"l": 48, "r": 12, "t": 8, "b": 58}
     return figure(

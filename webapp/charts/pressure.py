@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from webapp.charts.theme import INK_3, PANEL, USAGE_RAMP, figure, plain, plot_time
+from webapp.charts.theme import INK_3, PANEL, USAGE_RAMP, Figure, figure, plain, plot_time
 from webapp.lib.quantities import percent_text
 
 _LABEL_LETTERS = 28
@@ -26,7 +25,7 @@ class VertexShares:
 
 def busy_by_vertex(
     rows: Sequence[VertexShares], starts: Sequence[datetime], width: timedelta
-) -> tuple[go.Figure, int]:
+) -> tuple[Figure, int]:
     """A heat map, and its height in pixels. Rows of a vertex: name, back-pressured, busy."""
     edges_px, cells, hovers, labels = [0], [], [], []
     blank = [None] * len(starts)
@@ -45,19 +44,20 @@ def busy_by_vertex(
                     for share in shares
                 ]
             )
-    heat = go.Heatmap(
-        z=cells,
-        x=[plot_time(at) for at in (*starts, starts[-1] + width)],
-        y=[-edge for edge in edges_px],
-        zmin=0,
-        zmax=1,
-        colorscale=USAGE_RAMP,
-        showscale=False,
-        ygap=1,
-        hoverongaps=False,
-        customdata=hovers,
-        hovertemplate="%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra></extra>",
-    )
+    heat = {
+        "type": "heatmap",
+        "z": cells,
+        "x": [plot_time(at) for at in (*starts, starts[-1] + width)],
+        "y": [-edge for edge in edges_px],
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": USAGE_RAMP,
+        "showscale": False,
+        "ygap": 1,
+        "hoverongaps": False,
+        "customdata": hovers,
+        "hovertemplate": "%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra></extra>",
+    }
     height_px = edges_px[-1]
     axis = {"range": [-height_px, 0], "showgrid": False, "showticklabels": False}
     return figure([heat], height_px, yaxis=axis, annotations=labels), height_px

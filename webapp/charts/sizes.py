@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from webapp.charts.checkpoints import bar_widths_ms, thinning_note
-from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plot_time
+from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, Figure, figure, plot_time
 from webapp.lib.instants import instant_text, ms_after
 from webapp.lib.quantities import bytes_text
 
@@ -66,7 +65,7 @@ def size_over_time(
     end: datetime,
     trend: Trend | None = None,
     link: Link = lambda job_id, checkpoint_id, trigger_time: "",
-) -> tuple[go.Figure, str]:
+) -> tuple[Figure, str]:
     """The figure, a part of a stack, and a note on what it left out."""
     bars, line = sizes.uploads, sizes.line
     span_ms = (end - start) / timedelta(milliseconds=1)
@@ -90,54 +89,61 @@ def size_over_time(
     return result, " ".join(filter(None, notes))
 
 
-def _uploads(bars: Sequence[SizePoint], widths_ms: list[float], link: Link) -> go.Bar:
-    return go.Bar(
-        name=gettext("uploaded"),
-        x=[plot_time(point.at) for point in bars],
-        y=[point.checkpointed_bytes for point in bars],
-        width=widths_ms,
-        marker={
+def _uploads(bars: Sequence[SizePoint], widths_ms: list[float], link: Link) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "name": gettext("uploaded"),
+        "x": [plot_time(point.at) for point in bars],
+        "y": [point.checkpointed_bytes for point in bars],
+        "width": widths_ms,
+        "marker": {
             "color": [OTHER if point.is_savepoint else UPLOADED for point in bars],
             "opacity": 0.85,
             "line": {"width": 0},
         },
-        customdata=[link(point.job_id, point.checkpoint_id, point.trigger_time) for point in bars],
-        hovertext=[_hover(point) for point in bars],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+        "customdata": [
+            link(point.job_id, point.checkpoint_id, point.trigger_time) for point in bars
+        ],
+        "hovertext": [_hover(point) for point in bars],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
 
 
-def _full(line: Sequence[SizePoint], link: Link) -> go.Scatter:
-    return go.Scatter(
-        name=gettext("full state"),
-        x=[plot_time(point.at) for point in line],
-        y=[point.state_bytes for point in line],
-        mode="lines+markers" if len(line) <= 60 else "lines",
-        marker={"size": 4},
-        line={"color": INK, "width": 2},
-        customdata=[link(point.job_id, point.checkpoint_id, point.trigger_time) for point in line],
-        hovertext=[_hover(point) for point in line],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+def _full(line: Sequence[SizePoint], link: Link) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "name": gettext("full state"),
+        "x": [plot_time(point.at) for point in line],
+        "y": [point.state_bytes for point in line],
+        "mode": "lines+markers" if len(line) <= 60 else "lines",
+        "marker": {"size": 4},
+        "line": {"color": INK, "width": 2},
+        "customdata": [
+            link(point.job_id, point.checkpoint_id, point.trigger_time) for point in line
+        ],
+        "hovertext": [_hover(point) for point in line],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
 
 
-def _trend(trend: Trend, last: SizePoint, end: datetime) -> list[go.Scatter]:
+def _trend(trend: Trend, last: SizePoint, end: datetime) -> list[dict[str, Any]]:
     forecast_to = max(trend.to_time, end)
     spans = [(gettext("trend"), ACCENT, trend.from_time, trend.to_time, "dash")]
     if trend.forecast and forecast_to > last.at:
         spans.append((gettext("forecast"), INK_3, last.at, forecast_to, "dot"))
     return [
-        go.Scatter(
-            name=name,
-            x=[plot_time(start), plot_time(until)],
-            y=[
+        {
+            "type": "scatter",
+            "name": name,
+            "x": [plot_time(start), plot_time(until)],
+            "y": [
                 max((last.state_bytes or 0) + trend.bytes_per_h * ((at - last.at) / HOUR), 0)
                 for at in (start, until)
             ],
-            mode="lines",
-            line={"color": colour, "width": 1.4, "dash": dash},
-            hoverinfo="skip",
-        )
+            "mode": "lines",
+            "line": {"color": colour, "width": 1.4, "dash": dash},
+            "hoverinfo": "skip",
+        }
         for name, colour, start, until, dash in spans
     ]
 

@@ -2,11 +2,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from webapp.charts.sizes import bytes_axis
-from webapp.charts.theme import CRIT, figure, plot_time, time_axis
+from webapp.charts.theme import CRIT, Figure, figure, plot_time, time_axis
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.lib.translations import gettext_lazy as _
 
@@ -36,7 +35,7 @@ def word_of(verdict: str) -> str:
     return str(WORDS.get(verdict, verdict.replace("_", " ")))
 
 
-def history(points: Sequence[Point]) -> go.Figure:
+def history(points: Sequence[Point]) -> Figure:
     """Stacked areas, oldest first."""
     traces = [
         _trace(
@@ -73,13 +72,14 @@ def history(points: Sequence[Point]) -> go.Figure:
     )
 
 
-def _trace(name: str, label: str, points: Sequence[Point], **look: Any) -> go.Scatter:
+def _trace(name: str, label: str, points: Sequence[Point], **look: Any) -> dict[str, Any]:
     hover = gettext("%(verdict)s %(bytes)s in %(files)s files")
-    return go.Scatter(
-        name=label,
-        x=[plot_time(at) for at, _sums in points],
-        y=[sums[f"{name}_bytes"] for _at, sums in points],
-        hovertext=[
+    return {
+        "type": "scatter",
+        "name": label,
+        "x": [plot_time(at) for at, _sums in points],
+        "y": [sums[f"{name}_bytes"] for _at, sums in points],
+        "hovertext": [
             hover
             % {
                 "verdict": gettext(name.replace("_", " ")),
@@ -88,6 +88,6 @@ def _trace(name: str, label: str, points: Sequence[Point], **look: Any) -> go.Sc
             }
             for _at, sums in points
         ],
-        hovertemplate="%{hovertext}<extra></extra>",
+        "hovertemplate": "%{hovertext}<extra></extra>",
         **look,
-    )
+    }

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from io import StringIO
 from types import ModuleType
 
-import plotly.graph_objects as go
 import pytest
 from django.core.management import call_command
 from django.test import Client
@@ -58,7 +57,7 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
 
     @ten_lines.draws("drawn")
     def drawn(job: JobCurrent, inputs: Inputs) -> Drawn:
-        return Drawn(go.Figure())
+        return Drawn({"data": [], "layout": {}})
 
     monkeypatch.setitem(declaration.DECLARED["root"], "ten-lines", None)
 
@@ -77,7 +76,7 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
 
     @of_root.draws("drawn")
     def drawn_of_root(figures: RootFigures, inputs: Inputs) -> Drawn:
-        return Drawn(go.Figure(go.Scatter(name=figures.root)))
+        return Drawn({"data": [{"type": "scatter", "name": figures.root}], "layout": {}})
 
     addresses = ModuleType("addresses_of_ten_lines")
     own_api = path("api/v1/", include(api.urlpatterns()))

@@ -2,22 +2,28 @@
 
 from datetime import timedelta
 
+import plotly.graph_objects as go
 import pytest
 
 from tests.webapp.builders import T0
 from tests.webapp.charts.drawn import drawn_of
+from webapp.charts import checkpoints, sizes
 from webapp.charts.annotations import Annotation, annotation_layout
-from webapp.charts.checkpoints import (
-    MOST_BARS,
-    MOST_POINTS,
-    CheckpointBar,
-    bar_widths_ms,
-    timeline,
-)
-from webapp.charts.sizes import SizePoint, Trend, size_over_time
+from webapp.charts.checkpoints import MOST_BARS, MOST_POINTS, CheckpointBar, bar_widths_ms
+from webapp.charts.sizes import SizePoint, Trend
 from webapp.charts.strips import strip
 
 END = T0 + timedelta(hours=1)
+
+
+def timeline(*arguments, **options):
+    figure, note = checkpoints.timeline(*arguments, **options)
+    return go.Figure(figure), note
+
+
+def size_over_time(*arguments):
+    figure, note = sizes.size_over_time(*arguments)
+    return go.Figure(figure), note
 
 
 def bar(number=1, minute=1, **fields):

@@ -13,7 +13,6 @@ HEAVY = (
         "pyarrow",
         "numpy",
         "pandas",
-        "plotly",
         "aiohttp",
         "deltalake",
         "psycopg",

@@ -4,14 +4,13 @@ import re
 import zoneinfo
 from datetime import UTC, datetime, timedelta
 
-import plotly.graph_objects as go
 import pytest
 from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.charts import theme
-from webapp.charts.answers import figure_json
+from webapp.charts.answers import in_shown_zone
 from webapp.lib import shown_zone
 from webapp.lib.instants import clock_text, day_and_clock_text, day_text, instant_text
 from webapp.lib.timeranges import BadTimeRange, absolute, instant, parse
@@ -140,11 +139,11 @@ def test_a_sentence_made_for_everybody_is_shown_in_the_zone() -> None:
 def test_a_chart_over_a_change_of_the_clocks_keeps_one_offset_and_names_it() -> None:
     edges = [FIRST_0230 + timedelta(hours=step) for step in range(3)]
     axis = theme.time_axis(edges[0], edges[-1])
-    line = go.Scatter(x=[theme.plot_time(edge) for edge in edges], y=[0, 1, 2])
+    line = {"x": [theme.plot_time(edge) for edge in edges], "y": [0, 1, 2]}
     figure = theme.figure([line], 100, xaxis=axis)
-    utc = figure_json(figure)
+    utc = in_shown_zone(figure)
     with shown_zone.within(lambda: BERLIN):
-        local = figure_json(figure)
+        local = in_shown_zone(figure)
     assert utc["data"][0]["x"] == [
         "2026-10-25 00:30:00.000",
         "2026-10-25 01:30:00.000",

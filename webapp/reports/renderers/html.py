@@ -74,7 +74,7 @@ def _checkpoints(report: Report, chart: Chart) -> DrawnChart | None:
         if (kind := row["kind"]) in LOOK and row["job_name"] == job.title
     ]
     drawn, note = timeline(bars, start - margin, end + margin, timeout_ms, events)
-    return DrawnChart(chart, answers.figure_json(drawn), note)
+    return DrawnChart(chart, answers.in_shown_zone(drawn), note)
 
 
 _VERDICTS = {

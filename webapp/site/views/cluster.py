@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-import plotly.graph_objects as go
 from django.db.models import Max, Min, Q, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -19,7 +18,7 @@ from webapp.alerting.badges import state_badge
 from webapp.alerting.models import Alert
 from webapp.charts.answers import answer_or_nothing
 from webapp.charts.over_time import Events, Line, bars, lines, running
-from webapp.charts.theme import ACCENT, UNKNOWN, WARN
+from webapp.charts.theme import ACCENT, UNKNOWN, WARN, Figure
 from webapp.checkpoints.querysets import state_trends
 from webapp.findings.health_trends import health_trends
 from webapp.findings.reasons import reasons
@@ -180,7 +179,7 @@ def _is_alive(life: TaskManagerLife, cluster: Cluster) -> bool:
     return _ended_at(life, cluster) is None
 
 
-def _taskmanagers(cluster: Cluster, start: datetime, end: datetime) -> go.Figure | None:
+def _taskmanagers(cluster: Cluster, start: datetime, end: datetime) -> Figure | None:
     lives = list(_lives(cluster.name, start, end)[:MOST_LIVES])
     if not lives:
         return None
@@ -199,7 +198,7 @@ def _taskmanagers(cluster: Cluster, start: datetime, end: datetime) -> go.Figure
     return lines(chart_lines, start, end, rangemode="tozero", tickformat=",d")
 
 
-def _failures(cluster: str, start: datetime, end: datetime) -> go.Figure:
+def _failures(cluster: str, start: datetime, end: datetime) -> Figure:
     restarts = Events(
         gettext("restarts"), [row.at for row in _restarts(cluster, start, end)], UNKNOWN
     )
