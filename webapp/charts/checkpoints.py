@@ -33,11 +33,8 @@ from webapp.lib.quantities import bytes_text, duration_text
 WIDEST_BAR_SHARE = 0.035
 """Of the chart's width. A single bar must not look like a block."""
 
-MOST_POINTS = 1_000
-"""Of a line across about a thousand pixels. Browsers get slow from about two thousand points."""
-
-MOST_BARS = 480
-"""Across about a thousand pixels: two pixels each."""
+MOST_DRAWN = 480
+"""Bars or points of a line: two of about a thousand pixels each."""
 
 
 def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
@@ -114,7 +111,7 @@ def timeline(
     events: Sequence[annotated.Annotation] = (),
     total: int | None = None,
 ) -> tuple[Figure, str]:
-    """The figure, and a note on what it left out. ``bars``: by time, ``MOST_BARS`` of ``total``."""
+    """The figure, and a note on what it left out. ``bars``: by time, ``MOST_DRAWN`` of ``total``."""
     layout, events_note = annotated.annotation_layout(events, start, end)
     widths_ms = bar_widths_ms([bar.trigger_time for bar in bars], (end - start) / _MS, 0.72)
     traces = []
@@ -134,7 +131,8 @@ def timeline(
         )
         longest_ms = max(longest_ms, timeout_ms)
     below_ms = longest_ms * _MARKS_SHARE or 1.0
-    traces += _marks(bars, -below_ms)
+    hover_texts = _hover_texts(bars)
+    traces += _marks(list(zip(bars, hover_texts, strict=True)), -below_ms)
     tick_ms = tick_step_ms(longest_ms)
     ticks = [tick_ms * step for step in range(int(longest_ms / tick_ms) + 2)]
     result = figure(
@@ -143,7 +141,7 @@ def timeline(
         barmode="stack",
         meta={
             SHARED: {
-                "hovertext": [_hover(bar) for bar in bars],
+                "hovertext": hover_texts,
                 "customdata": [bar.url for bar in bars],
             }
         },
@@ -202,13 +200,16 @@ def _mark_kind(bar: CheckpointBar) -> str:
     return "aborted" if bar.outcome in ("subsumed", "preflight") else bar.outcome
 
 
-def _marks(bars: Sequence[CheckpointBar], y: float) -> list[dict[str, Any]]:
-    by_kind = {kind: [bar for bar in bars if _mark_kind(bar) == kind] for kind in _MARKS}
+def _marks(bars: Sequence[tuple[CheckpointBar, str]], y: float) -> list[dict[str, Any]]:
+    """The outcomes at the height ``y``. ``bars``: with their hover texts."""
+    by_kind: dict[str, list[tuple[CheckpointBar, str]]] = {kind: [] for kind in _MARKS}
+    for bar, hover_text in bars:
+        by_kind[_mark_kind(bar)].append((bar, hover_text))
     return [
         {
             "type": "scatter",
             "name": gettext(name),
-            "x": [plot_time(bar.trigger_time) for bar in chosen],
+            "x": [plot_time(bar.trigger_time) for bar, _hover_text in chosen],
             "y": [y] * len(chosen),
             "mode": "markers",
             "cliponaxis": False,
@@ -218,8 +219,8 @@ def _marks(bars: Sequence[CheckpointBar], y: float) -> list[dict[str, Any]]:
                 "size": 8,
                 "line": {"width": 2 if "open" in symbol else 0, "color": colour},
             },
-            "customdata": [bar.url for bar in chosen],
-            "hovertext": [_hover(bar) for bar in chosen],
+            "customdata": [bar.url for bar, _hover_text in chosen],
+            "hovertext": [hover_text for _bar, hover_text in chosen],
             "hovertemplate": "%{hovertext}<extra></extra>",
             "showlegend": False,
         }
@@ -229,36 +230,49 @@ def _marks(bars: Sequence[CheckpointBar], y: float) -> list[dict[str, Any]]:
     ]
 
 
-def _hover(bar: CheckpointBar) -> str:
-    kind = gettext("savepoint") if bar.is_savepoint else gettext("checkpoint")
-    lines = [
-        f"<b>{kind} {bar.checkpoint_id} · {plain(gettext(bar.outcome.replace('_', ' ')))}</b>",
-        instant_text(bar.trigger_time),
-    ]
-    if bar.reason:
-        lines.append(plain(bar.reason))
-    ended = (
-        gettext(", ended after %(lasted_ms)s") % {"lasted_ms": duration_text(bar.height_ms)}
-        if bar.end_to_end_ms is None and bar.end_time
-        else ""
-    )
-    lines.append(
-        gettext("end to end %(end_to_end_ms)s%(ended)s · state %(state_bytes)s")
-        % {
-            "end_to_end_ms": duration_text(bar.end_to_end_ms),
-            "ended": ended,
-            "state_bytes": bytes_text(bar.state_bytes),
-        }
-    )
-    known = [
-        f"{gettext(PHASE_WORDS[phase])} {duration_text(getattr(bar, f'{phase}_ms'))}"
-        for phase in PHASES
-    ]
-    lines.append(" · ".join(known[:2]))
-    lines.append(" · ".join(known[2:]))
-    if bar.slowest:
-        lines.append(gettext("slowest: %(slowest)s") % {"slowest": plain(bar.slowest)})
-    return "<br>".join(lines)
+def _hover_texts(bars: Sequence[CheckpointBar]) -> list[str]:
+    """In the order of ``bars``. Words are translated once, not for each of hundreds of bars."""
+    savepoint, checkpoint = gettext("savepoint"), gettext("checkpoint")
+    ended_after = gettext(", ended after %(lasted_ms)s")
+    figures = gettext("end to end %(end_to_end_ms)s%(ended)s · state %(state_bytes)s")
+    slowest = gettext("slowest: %(slowest)s")
+    phase_words = {phase: gettext(PHASE_WORDS[phase]) for phase in PHASES}
+    outcome_words = {
+        outcome: plain(gettext(outcome.replace("_", " ")))
+        for outcome in {bar.outcome for bar in bars}
+    }
+
+    def hover_text(bar: CheckpointBar) -> str:
+        kind = savepoint if bar.is_savepoint else checkpoint
+        lines = [
+            f"<b>{kind} {bar.checkpoint_id} · {outcome_words[bar.outcome]}</b>",
+            instant_text(bar.trigger_time),
+        ]
+        if bar.reason:
+            lines.append(plain(bar.reason))
+        ended = (
+            ended_after % {"lasted_ms": duration_text(bar.height_ms)}
+            if bar.end_to_end_ms is None and bar.end_time
+            else ""
+        )
+        lines.append(
+            figures
+            % {
+                "end_to_end_ms": duration_text(bar.end_to_end_ms),
+                "ended": ended,
+                "state_bytes": bytes_text(bar.state_bytes),
+            }
+        )
+        known = [
+            f"{word} {duration_text(getattr(bar, f'{phase}_ms'))}"
+            for phase, word in phase_words.items()
+        ]
+        lines += [" · ".join(known[:2]), " · ".join(known[2:])]
+        if bar.slowest:
+            lines.append(slowest % {"slowest": plain(bar.slowest)})
+        return "<br>".join(lines)
+
+    return [hover_text(bar) for bar in bars]
 
 
 def tick_step_ms(longest_ms: float) -> float:
