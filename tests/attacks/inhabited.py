@@ -31,6 +31,7 @@ from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
 from webapp.reports.report_scope import JobKey, checked
+from webapp.site.models import DeclaredRow
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.statements import Stated, state
 from webapp.work.lake import lake
@@ -49,6 +50,7 @@ def inhabit(folder: Path) -> JobCurrent:
     of = everything()
     finding(of, "checkpoint.declined", now)
     replica(of, now)
+    DeclaredRow.objects.create(kind="clusters", key="files-eu", file="eu.yaml", applied_at=now)
     _store_fails(of, now)
     _bug_shows(of, now)
     CheckpointStorage.objects.update(cluster=of.cluster, job_id=of.job_id)

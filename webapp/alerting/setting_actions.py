@@ -39,14 +39,14 @@ def save(rule: str, cluster: str, job_id: str, values: Mapping[str, Any], user: 
         row, _is_new = RuleSetting.objects.update_or_create(
             rule=rule, cluster=cluster, job_id=job_id, defaults=columns
         )
-        _mark_for_evaluation(row)
+        mark_for_evaluation(row)
     return row
 
 
 def remove(row: RuleSetting) -> None:
     with transaction.atomic():
         row.delete()
-        _mark_for_evaluation(row)
+        mark_for_evaluation(row)
 
 
 def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: Any) -> None:
@@ -109,6 +109,6 @@ def _name_in_scope(cluster: str, job_id: str) -> str:
     return ""
 
 
-def _mark_for_evaluation(row: RuleSetting) -> None:
+def mark_for_evaluation(row: RuleSetting) -> None:
     Finding.objects.open().filter(row.in_scope, rule=row.rule).update(to_alert=True)
     evaluation_hint.wake()

@@ -1,0 +1,149 @@
+"""Compares files with the database, and applies the difference."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from webapp.lib.refusals import ActionRefused, InputRefused
+from webapp.site.declared.guard import applying
+from webapp.site.declared.kind import Kind
+from webapp.site.declared.reading import Declaration, refusal_text
+from webapp.site.declared.registry import KINDS
+from webapp.site.declared.secrets import resolve
+from webapp.site.models import DeclaredRow
+
+SIGNS = {"add": "+", "change": "~", "adopt": "=", "remove": "-"}
+LONGEST_SHOWN = 120
+
+
+@dataclass(frozen=True)
+class Change:
+    """``action``: a key of :data:`SIGNS`. ``adopt``: the row is as its file says, but was entered
+    by hand or stood in another file. ``differences``: field → value in the database and in the
+    file; those of secrets are empty. ``row``: None if there is none yet.
+    """
+
+    action: str
+    kind: Kind
+    key: str
+    file: str
+    declaration: Declaration | None = None
+    row: Any = None
+    secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    differences: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def lines(self) -> Iterator[str]:
+        yield f"{SIGNS[self.action]} {self.kind.name} {self.key} ({self.file})"
+        for name, (stored, stated) in self.differences.items():
+            if name in self.kind.secret_names:
+                yield f"    {name}: another secret"
+            else:
+                yield f"    {name}: {_shown(stored)} → {_shown(stated)}"
+
+
+def find_changes(declarations: Sequence[Declaration]) -> list[Change]:
+    """In the order in which they are applied. Raises :class:`InputRefused` if a secret cannot be
+    read. Rows that no file states any more come last, in reverse.
+    """
+    owners = {(row.kind, row.key): row.file for row in DeclaredRow.objects.all()}
+    changes: list[Change] = []
+    removals: list[Change] = []
+    for name, kind in KINDS.items():
+        stored = {kind.key(kind.entry(row)): row for row in kind.rows()}
+        stated = {entry.key: entry for entry in declarations if entry.kind == name}
+        for key, declaration in stated.items():
+            change = _change(kind, declaration, stored.get(key), owners.get((name, key)))
+            if change is not None:
+                changes.append(change)
+        removals += [
+            Change("remove", kind, key, file, row=stored.get(key))
+            for (owner_kind, key), file in sorted(owners.items())
+            if owner_kind == name and key not in stated
+        ]
+    return [*changes, *reversed(removals)]
+
+
+def apply_changes(changes: Sequence[Change], now: datetime, *, prune: bool) -> list[str]:
+    """All or nothing. Without ``prune``, rows that no file states any more stay as they are.
+    Returns lines to print. Raises :class:`InputRefused`.
+    """
+    printed: list[str] = []
+    with transaction.atomic(), applying():
+        for change in changes:
+            if change.action == "remove" and not prune:
+                continue
+            try:
+                printed += _apply(change, now)
+            except (ActionRefused, ValidationError) as error:
+                raise InputRefused(
+                    f"{change.file}: {change.kind.name}: {change.key}: {refusal_text(error)}"
+                ) from error
+    return printed
+
+
+def _change(
+    kind: Kind, declaration: Declaration, row: Any, owner_file: str | None
+) -> Change | None:
+    try:
+        secrets = {name: resolve(place) for name, place in declaration.references.items()}
+    except InputRefused as error:
+        raise InputRefused(
+            f"{declaration.file}: {kind.name}: {declaration.key}: {error}."
+        ) from error
+    entry = kind.entry(row) if row is not None else {}
+    differences = {
+        name: (entry.get(name), declaration.entry.get(name))
+        for name in kind.properties
+        if entry.get(name) != declaration.entry.get(name)
+    }
+    if row is not None:
+        stored = kind.secrets(row)
+        # One that Weir made itself is kept if the file states none.
+        differences |= {
+            name: (None, None)
+            for name in kind.secret_names
+            if stored.get(name) != secrets.get(name)
+            and (name in secrets or name != "signing_secret")
+        }
+    if row is not None and not differences:
+        if owner_file == declaration.file:
+            return None
+        action = "adopt"
+    else:
+        action = "add" if row is None else "change"
+    return Change(
+        action,
+        kind,
+        declaration.key,
+        declaration.file,
+        declaration,
+        row,
+        secrets,
+        differences if row is not None else {},
+    )
+
+
+def _apply(change: Change, now: datetime) -> list[str]:
+    printed: list[str] = []
+    owner = DeclaredRow.objects.filter(kind=change.kind.name, key=change.key)
+    if change.declaration is None:
+        if change.row is not None:
+            change.kind.remove(change.row)
+        owner.delete()
+        return printed
+    if change.action != "adopt":
+        printed += change.kind.write(change.row, change.declaration.entry, change.secrets)
+    owner.update_or_create(
+        kind=change.kind.name,
+        key=change.key,
+        defaults={"file": change.file, "applied_at": now},
+    )
+    return printed
+
+
+def _shown(value: Any) -> str:
+    return "default" if value is None else str(value)[:LONGEST_SHOWN]

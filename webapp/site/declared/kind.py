@@ -1,0 +1,100 @@
+"""One sort of entry in the files."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from django.db import models
+
+Entry = dict[str, Any]
+"""An entry of a file, or the entry that a file would have for a row. Values that are the default
+are left out. Secrets are references (:mod:`webapp.site.declared.secrets`).
+"""
+
+NAME: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 100}
+MATCHERS: dict[str, Any] = {
+    "type": "array",
+    "items": {"type": "string"},
+    "maxItems": 10,
+    "description": 'such as cluster="prod-eu"; all have to match, none matches everything',
+}
+_JSON_TYPES: dict[type[Any], str] = {
+    models.BooleanField: "boolean",
+    models.IntegerField: "integer",
+    models.FloatField: "number",
+}
+
+
+class Kind(ABC):
+    """``name``: its key in files; ``model``: of its rows; ``columns``: of the model, that files
+    state; ``properties`` and ``required``: JSON Schema of an entry.
+    """
+
+    name: ClassVar[str]
+    model: ClassVar[type[models.Model]]
+    columns: ClassVar[frozenset[str]]
+    required: ClassVar[tuple[str, ...]]
+
+    @property
+    @abstractmethod
+    def properties(self) -> dict[str, dict[str, Any]]: ...
+
+    @abstractmethod
+    def rows(self) -> Iterable[Any]:
+        """Rows that a file can state."""
+
+    @abstractmethod
+    def key(self, entry: Entry) -> str:
+        """What identifies the entry among those of its kind."""
+
+    @abstractmethod
+    def entry(self, row: Any) -> Entry:
+        """Without secrets."""
+
+    @abstractmethod
+    def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
+        """Create the row, or change ``row`` to what the entry says. Returns lines to print. Raises
+        ``ActionRefused`` or ``ValidationError``.
+        """
+
+    def remove(self, row: Any) -> None:
+        row.delete()
+
+    def secrets(self, row: Any) -> dict[str, str]:
+        """Field → stored secret as plain text, of those that are stored."""
+        return {}
+
+    def normalised(self, entry: Entry) -> Entry:
+        """The entry in the spelling of :meth:`entry`. Raises ``ActionRefused``."""
+        return entry
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        return frozenset(name for name, field in self.properties.items() if "x-secret" in field)
+
+    def without_defaults(self, entry: Entry) -> Entry:
+        properties = self.properties
+        return {
+            name: value
+            for name, value in entry.items()
+            if value != properties[name].get("default") and value is not None
+        }
+
+
+def property_of(field: Any) -> dict[str, Any]:
+    """JSON Schema of a model's field, with its default, limits and meaning."""
+    schema: dict[str, Any] = {"description": str(field.help_text or field.verbose_name)}
+    if isinstance(field, models.JSONField):
+        if field.get_default() == {}:
+            schema |= {"type": "object", "additionalProperties": {"type": "string"}}
+        else:
+            schema |= {"type": "array", "items": {"type": "string"}}
+    else:
+        schema["type"] = next(
+            (name for kind, name in _JSON_TYPES.items() if isinstance(field, kind)), "string"
+        )
+    if field.choices:
+        schema["enum"] = [value for value, _label in field.choices]
+    elif field.max_length:
+        schema["maxLength"] = field.max_length
+    return schema if field.null else schema | {"default": field.get_default()}

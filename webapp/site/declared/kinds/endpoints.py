@@ -1,0 +1,109 @@
+import binascii
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Any, cast
+
+from webapp.config import encryption
+from webapp.delivery import addresses
+from webapp.delivery.choices import FormatName
+from webapp.delivery.endpoint_entry import EndpointEntry, enter
+from webapp.delivery.models import Endpoint
+from webapp.delivery.signing import KEY_BYTES, PREFIX
+from webapp.findings.choices import Severity
+from webapp.lib.matchers import as_entered, parse_lines
+from webapp.lib.refusals import InputRefused
+from webapp.site.declared import secrets
+from webapp.site.declared.kind import MATCHERS, NAME, Entry, Kind, property_of
+
+COLUMN_OF = {
+    "url": "url_encrypted",
+    "credential": "credential_encrypted",
+    "signing_secret": "secret_encrypted",
+}
+"""Secret → its column. An address is one too: that of a chat bot has a password in it."""
+
+
+class Endpoints(Kind):
+    """Who is notified of what: the matchers and the least severity are the route to an endpoint."""
+
+    name = "endpoints"
+    model = Endpoint
+    columns = frozenset(
+        {"name", "format", "emails", "matchers", "min_severity", "owner_email", *COLUMN_OF.values()}
+    )
+    required = ("name",)
+
+    @property
+    def properties(self) -> dict[str, dict[str, Any]]:
+        emails = property_of(Endpoint._meta.get_field("emails"))
+        owner = property_of(Endpoint._meta.get_field("owner_email"))
+        return {
+            "name": NAME,
+            "format": {"enum": [*FormatName.values], "default": FormatName.WEIR.value},
+            **dict.fromkeys(COLUMN_OF, secrets.SCHEMA),
+            "emails": emails,
+            "matchers": {**MATCHERS, "default": []},
+            "min_severity": {"enum": [*Severity.values], "default": Severity.WARNING.value},
+            "owner_email": owner,
+        }
+
+    def rows(self) -> Any:
+        return Endpoint.objects.order_by("name")
+
+    def key(self, entry: Entry) -> str:
+        return str(entry["name"])
+
+    def normalised(self, entry: Entry) -> Entry:
+        matchers = [str(matcher) for matcher in parse_lines("\n".join(entry.get("matchers", ())))]
+        return self.without_defaults(entry | {"matchers": matchers})
+
+    def entry(self, row: Endpoint) -> Entry:
+        names = ("name", "format", "emails", "min_severity", "owner_email")
+        matchers = [str(matcher) for matcher in as_entered(row.matchers)]
+        return self.without_defaults(
+            {**{name: getattr(row, name) for name in names}, "matchers": matchers}
+        )
+
+    def secrets(self, row: Endpoint) -> dict[str, str]:
+        return {
+            name: encryption.decrypt(getattr(row, column))
+            for name, column in COLUMN_OF.items()
+            if getattr(row, column)
+        }
+
+    def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
+        endpoint = cast("Endpoint", row or Endpoint())
+        # Those of a file replace what is stored, whatever address it was for.
+        endpoint.url_encrypted = endpoint.credential_encrypted = ""
+        if signing_secret := secrets.get("signing_secret"):
+            endpoint.secret_encrypted = encryption.encrypt(_checked(signing_secret))
+        new_secret = enter(
+            endpoint,
+            EndpointEntry(
+                name=entry["name"],
+                format=entry.get("format", FormatName.WEIR),
+                url=secrets.get("url"),
+                credential=secrets.get("credential"),
+                emails=tuple(entry.get("emails", ())),
+                matchers=parse_lines("\n".join(entry.get("matchers", ()))),
+                min_severity=entry.get("min_severity", Severity.WARNING),
+                owner_email=entry.get("owner_email", ""),
+            ),
+            addresses.policy(),
+        )
+        if not new_secret:
+            return []
+        return [f"The secret of {endpoint.name}, shown this once: {new_secret}"]
+
+
+def _checked(secret: str) -> str:
+    """Raises :class:`InputRefused`."""
+    try:
+        key = b64decode(secret.removeprefix(PREFIX), validate=True)
+    except binascii.Error:
+        key = b""
+    if not secret.startswith(PREFIX) or len(key) != KEY_BYTES:
+        raise InputRefused(
+            f"signing_secret must be {PREFIX} and {KEY_BYTES} bytes in base 64, as Weir makes it."
+        )
+    return secret

@@ -1,0 +1,69 @@
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils import timezone
+
+from spark_jobs.diagnosis.objective_samples import OBJECTIVE_KINDS
+from webapp.growth.models import Objective
+from webapp.growth.objectives import LONGEST_LIMIT_S, set_objective
+from webapp.lib.matchers import as_entered, parse_lines
+from webapp.site.declared.kind import MATCHERS, NAME, Entry, Kind
+
+
+class Objectives(Kind):
+    name = "objectives"
+    model = Objective
+    columns = frozenset({"name", "kind", "target", "limit_ms", "matchers"})
+    required = ("name", "kind", "target")
+
+    @property
+    def properties(self) -> dict[str, dict[str, Any]]:
+        return {
+            "name": NAME,
+            "kind": {"enum": [*OBJECTIVE_KINDS], "description": "what is good"},
+            "target": {
+                "type": "number",
+                "minimum": 50,
+                "maximum": 99.999,
+                "description": "percent that has to be good over 30 days",
+            },
+            "limit_s": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": LONGEST_LIMIT_S,
+                "description": "good at most, of a recovery point or of freshness",
+            },
+            "matchers": {**MATCHERS, "default": []},
+        }
+
+    def rows(self) -> Any:
+        return Objective.objects.order_by("name")
+
+    def key(self, entry: Entry) -> str:
+        return str(entry["name"])
+
+    def normalised(self, entry: Entry) -> Entry:
+        if not OBJECTIVE_KINDS[entry["kind"]].has_limit:
+            entry = {name: value for name, value in entry.items() if name != "limit_s"}
+        matchers = [str(matcher) for matcher in parse_lines("\n".join(entry.get("matchers", ())))]
+        target = float(entry["target"])
+        return self.without_defaults(entry | {"target": target, "matchers": matchers})
+
+    def entry(self, row: Objective) -> Entry:
+        return self.without_defaults(
+            {
+                "name": row.name,
+                "kind": row.kind,
+                "target": round(row.target * 100, 5),
+                "limit_s": row.limit_ms // 1000 if row.limit_ms else None,
+                "matchers": [str(matcher) for matcher in as_entered(row.matchers)],
+            }
+        )
+
+    def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
+        values = {
+            **{name: str(entry.get(name, "")) for name in ("name", "kind", "target", "limit_s")},
+            "matchers": "\n".join(entry.get("matchers", ())),
+        }
+        set_objective(values, "files", timezone.now())
+        return []

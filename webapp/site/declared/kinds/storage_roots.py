@@ -1,0 +1,71 @@
+from collections.abc import Mapping
+from typing import Any, cast
+
+from django.utils import timezone
+
+from webapp.fleet.models import Cluster
+from webapp.lib.refusals import InputRefused
+from webapp.site.declared.kind import Entry, Kind, property_of
+from webapp.storage.auditing.work_keys import audit_now
+from webapp.storage.models import StorageRoot
+from webapp.storage.registration import parse_root, save
+
+STATED = ("read_at", "kind", "enabled", "quarantine_uri")
+
+
+class StorageRoots(Kind):
+    """What a person attests of a root is no part of it: a file cannot."""
+
+    name = "storage_roots"
+    model = StorageRoot
+    columns = frozenset({"uri", *STATED})
+    required = ("uri",)
+
+    @property
+    def properties(self) -> dict[str, dict[str, Any]]:
+        return {
+            "uri": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 1_000,
+                "description": "as in Flink's configuration, such as s3://bucket/flink",
+            },
+            **{name: property_of(StorageRoot._meta.get_field(name)) for name in STATED},
+            "clusters": {
+                "type": "array",
+                "items": {"type": "string"},
+                "default": [],
+                "description": str(StorageRoot._meta.get_field("clusters").help_text),
+            },
+        }
+
+    def rows(self) -> Any:
+        return StorageRoot.objects.prefetch_related("clusters").order_by("uri")
+
+    def key(self, entry: Entry) -> str:
+        return str(entry["uri"])
+
+    def normalised(self, entry: Entry) -> Entry:
+        root = parse_root(entry["uri"], entry.get("read_at", ""))
+        clusters = sorted({*entry.get("clusters", ())})
+        return self.without_defaults(
+            entry | {"uri": root.uri, "read_at": root.read_at or "", "clusters": clusters}
+        )
+
+    def entry(self, row: StorageRoot) -> Entry:
+        columns = {name: getattr(row, name) for name in ("uri", *STATED)}
+        clusters = sorted(cluster.name for cluster in row.clusters.all()) if row.pk else []
+        return self.without_defaults({**columns, "clusters": clusters})
+
+    def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
+        root = cast("StorageRoot", row or StorageRoot(uri=entry["uri"]))
+        names = entry.get("clusters", [])
+        clusters = list(Cluster.objects.filter(name__in=names))
+        if unknown := {*names} - {cluster.name for cluster in clusters}:
+            raise InputRefused(f"There is no cluster {', '.join(sorted(unknown))}.")
+        properties = self.properties
+        for column in STATED:
+            setattr(root, column, entry.get(column, properties[column]["default"]))
+        save(root, clusters)
+        audit_now(timezone.now())
+        return []

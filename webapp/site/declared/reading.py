@@ -1,0 +1,130 @@
+"""Reads the files of a directory: YAML, each an object of kinds with lists of entries."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from jsonschema import Draft202012Validator
+
+from webapp.lib.refusals import ActionRefused, InputRefused
+from webapp.site.declared.kind import Entry
+from webapp.site.declared.registry import KINDS, schema
+
+SUFFIXES = (".yaml", ".yml")
+MOST_FILE_BYTES = 4_000_000
+MOST_ERRORS = 50
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """``entry`` is normalised and without its secrets; ``references``: field → where its secret
+    lies.
+    """
+
+    kind: str
+    key: str
+    file: str
+    entry: Entry
+    references: dict[str, dict[str, str]]
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses repeated keys, of which YAML takes the last, and aliases, which can be huge. Instants
+    stay texts.
+    """
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.events.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.constructor.ConstructorError(None, None, "aliases are not read", mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        keys = [self.construct_object(key, deep=True) for key, _value in node.value]
+        repeated = next((key for key in keys if keys.count(key) > 1), None)
+        if repeated is not None:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{repeated} stands here twice", node.start_mark
+            )
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [resolver for resolver in resolvers if resolver[0] != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read_directory(directory: Path) -> list[Declaration]:
+    """All declarations below ``directory``. Raises :class:`InputRefused` with every error, each
+    with its file and place.
+    """
+    files = sorted(
+        path for path in directory.rglob("*") if path.suffix in SUFFIXES and path.is_file()
+    )
+    if not files:
+        raise InputRefused(f"{directory} has no file that ends with {' or '.join(SUFFIXES)}.")
+    errors: list[str] = []
+    declarations: dict[tuple[str, str], Declaration] = {}
+    validator = Draft202012Validator(schema())
+    for path in files:
+        file = path.relative_to(directory).as_posix()
+        try:
+            document = _load(path)
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+            errors.append(f"{file}: {' '.join(str(error).split())[:300]}")
+            continue
+        wrong = [
+            f"{file}: {error.json_path.removeprefix('$.')}: {error.message[:200]}"
+            for error in validator.iter_errors(document)
+        ]
+        errors += wrong
+        if wrong:
+            continue
+        for declaration in _declarations(document, file, errors):
+            identity = declaration.kind, declaration.key
+            if identity in declarations:
+                errors.append(
+                    f"{file}: {declaration.kind}: {declaration.key} stands in "
+                    f"{declarations[identity].file} too."
+                )
+            declarations[identity] = declaration
+    if errors:
+        more = [f"… and {len(errors) - MOST_ERRORS} more."] if len(errors) > MOST_ERRORS else []
+        raise InputRefused("\n".join([*errors[:MOST_ERRORS], *more]))
+    return [*declarations.values()]
+
+
+def _load(path: Path) -> Any:
+    if path.stat().st_size > MOST_FILE_BYTES:
+        raise ValueError(f"it is larger than {MOST_FILE_BYTES:,} bytes")
+    # The loader is a safe one.
+    return yaml.load(path.read_bytes(), _Loader) or {}  # noqa: S506
+
+
+def _declarations(document: dict[str, Any], file: str, errors: list[str]) -> Iterator[Declaration]:
+    for name, kind in KINDS.items():
+        for number, stated in enumerate(document.get(name, ())):
+            references = {
+                field: value for field, value in stated.items() if field in kind.secret_names
+            }
+            entry = {field: value for field, value in stated.items() if field not in references}
+            try:
+                entry = kind.without_defaults(kind.normalised(entry))
+            except (ActionRefused, ValidationError) as error:
+                errors.append(f"{file}: {name}[{number}]: {refusal_text(error)}")
+                continue
+            yield Declaration(name, kind.key(entry), file, entry, references)
+
+
+def refusal_text(error: Exception) -> str:
+    if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
+        return " ".join(
+            f"{field}: {message}" if field != NON_FIELD_ERRORS else message
+            for field, messages in error.message_dict.items()
+            for message in messages
+        )
+    return str(error)
