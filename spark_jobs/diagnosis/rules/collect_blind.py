@@ -67,8 +67,5 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
             "token, firewall. A JobManager that is down shows here first."
         ),
         seen_at_ms=window.at_ms,
-        evidence=(
-            limits.evidence(message("missed cycles"), gap.cycles, key),
-            *evidence,
-        ),
+        evidence=(limits.evidence(message("missed cycles"), gap.cycles, key), *evidence),
     )
