@@ -1,5 +1,5 @@
-"""Runs a job by name and arguments. A job is a module of ``spark_jobs.jobs`` with a docstring (its
-help), ``add_arguments(parser)`` and ``run(args)``.
+"""Runs a job by its name. A job is a module of ``spark_jobs.jobs`` with a docstring (its help),
+``add_arguments(parser)`` and ``run(args)``.
 """
 
 import argparse

@@ -92,7 +92,7 @@ def read(uri: str) -> Manifest:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether a file is missing, torn or damaged, not unreachable."""
+    """Whether the error means that a file is missing, torn or damaged, not unreachable."""
     # Arrow reports some undecodable files as a plain OSError without errno.
     return isinstance(
         error, pa.ArrowException | FileNotFoundError | NotADirectoryError | IsADirectoryError

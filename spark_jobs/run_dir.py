@@ -1,4 +1,4 @@
-"""The directory of one attempt of a Spark job, and the previous run's state."""
+"""The directory of an attempt, and the previous run's state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

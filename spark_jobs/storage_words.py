@@ -142,7 +142,7 @@ REASONS: dict[str, dict[str, str]] = {
         ),
     },
 }
-"""Verdict → reason code → one sentence. There are no other reasons."""
+"""Verdict → reason code → one sentence."""
 
 KINDS = {
     "unacknowledged": message(

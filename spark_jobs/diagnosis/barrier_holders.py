@@ -1,5 +1,5 @@
-"""The origin of back-pressure that holds a checkpoint's barrier. In front of a blocked vertex a
-barrier waits until the vertex downstream has processed the buffers in between.
+"""The origin of back-pressure that holds a checkpoint's barrier. At a blocked vertex a barrier
+waits until the vertex downstream has processed the buffers in between.
 """
 
 from collections.abc import Mapping, Sequence

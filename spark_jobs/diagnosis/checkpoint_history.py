@@ -72,7 +72,7 @@ def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]
 
 
 def consecutive_failures(window: JobWindow) -> int:
-    """Flink compares these failures since the last completed checkpoint or savepoint with
+    """Failures since the last completed checkpoint or savepoint, which Flink compares with
     ``tolerable-failed-checkpoints``. Failed savepoints count too.
     """
     failures = 0

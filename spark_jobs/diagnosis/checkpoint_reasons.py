@@ -13,7 +13,7 @@ class ReasonWords:
 
 
 LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"})
-"""A task or the job failed while the checkpoint was pending. Flink does not count these."""
+"""Reasons that Flink does not count: a task or the job failed while the checkpoint was pending."""
 
 JOB_NOT_LISTED = "JOB_NOT_LISTED"
 """The job was no longer listed, so the outcome is unknown."""

@@ -1,4 +1,4 @@
-"""Caches a function's last result: several rules ask for the same one of a window."""
+"""Caches a function's last result: several rules ask the same of one window."""
 
 from collections.abc import Callable
 from operator import is_

@@ -54,5 +54,6 @@ def _start_times(window: JobWindow) -> list[float]:
         for annotation in window.annotations
         if annotation.kind in STARTS
     ]
-    times += [window.start_time_ms] if window.start_time_ms is not None else []
+    if window.start_time_ms is not None:
+        times.append(window.start_time_ms)
     return times + [start.running_at_ms for start in window.starts]

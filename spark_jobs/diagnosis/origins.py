@@ -131,9 +131,9 @@ def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
     return pressure
 
 
-def _has_same_pressure(last: WindowAndLimits, next: WindowAndLimits) -> bool:
+def _has_same_pressure(last: WindowAndLimits, new: WindowAndLimits) -> bool:
     names = ("vertex_windows", "vertices", "edges", "checkpoints", "terminal", "flink_version")
-    (window, limits), (last_window, last_limits) = next, last
+    (window, limits), (last_window, last_limits) = new, last
     return limits is last_limits and all(
         getattr(window, name) is getattr(last_window, name) for name in names
     )

@@ -212,7 +212,8 @@ class Walk:
         if is_empty and _has_remote_channels(consumer, index, producers):
             return "free"
         if backpressured is None:
-            waits_at_most = 1.0 if busy is None else (1.0 if working is None else working) - busy
+            works_at_most = 1.0 if working is None else working
+            waits_at_most = 1.0 if busy is None else works_at_most - busy
             return (
                 "origin"
                 if waits_at_most < OWN_BACKPRESSURE and self._is_busy(consumer, index, least)

@@ -1,6 +1,6 @@
 """Episodes from a restart until all tasks run again, which a triggered checkpoint or the log of
 every deployed task proves. Without a proof, some time without a restart ends the episode, unless
-the job's state or log contradicts this.
+the job's state or log contradicts.
 """
 
 import re
@@ -152,7 +152,7 @@ def restart_instants(window: JobWindow) -> list[int]:
 
 
 def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:
-    """All in order, without instants of ``others`` that are within ``SAME_MS`` of another."""
+    """In order, without instants of ``others`` that are within ``SAME_MS`` of another."""
     instants = sorted(set(exact))
     # In order of time: else the middle one of three instants, a second apart, would replace both.
     for at_ms in sorted(set(others)):

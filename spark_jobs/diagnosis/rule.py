@@ -190,7 +190,7 @@ def root_finding(
 def stored_job_finding(
     sample: StorageJobSample, rule: str, severity: Severity, **words: Unpack[Words]
 ) -> Finding:
-    """A job that no cluster has reported has no page: the subject is then its directory."""
+    """A job that no cluster reported has no page: its directory is the subject."""
     directory = f"{sample.root}/{sample.job_id}"
     subject: _Subject = (
         ("job", sample.root, sample.job_name or sample.job_id)

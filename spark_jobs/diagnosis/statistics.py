@@ -19,7 +19,8 @@ def quantile(values: Iterable[float], q: float) -> float:
 def log_probability(tries: int, hits: int, chance: float) -> float:
     """Logarithm of a binomial probability: for thousands of tries no float holds it."""
     if chance <= 0 or chance >= 1:
-        return 0.0 if hits == (tries if chance >= 1 else 0) else -inf
+        certain_hits = tries if chance >= 1 else 0
+        return 0.0 if hits == certain_hits else -inf
     ways = lgamma(tries + 1) - lgamma(hits + 1) - lgamma(tries - hits + 1)
     return ways + hits * log(chance) + (tries - hits) * log1p(-chance)
 

@@ -134,7 +134,8 @@ def sentence(thread: DumpedThread) -> str:
     activity = doing(thread)
     if activity == "waits for work":
         return _WORDS[activity]
-    own_name, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
+    own_name = own_method(thread)
+    innermost = method_of(thread.frames[0]) if thread.frames else ""
     method, lock = own_name or innermost, ""
     if activity == "is blocked by a lock":
         lock = message(" by {lock:name}", lock=thread.lock or message("a lock"))

@@ -209,11 +209,8 @@ def _missing_vertices(expired: CheckpointSample) -> list[MissingVertex]:
 
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
-    if (
-        2 * _count_writing(window, expired)
-        > sum(vertex.get("count") or 0 for vertex in expired.not_acknowledged)
-        > 0
-    ):
+    missing = sum(vertex.get("count") or 0 for vertex in expired.not_acknowledged)
+    if missing > 0 and 2 * _count_writing(window, expired) > missing:
         return "async"
     if not holder:
         return None

@@ -1,4 +1,4 @@
-"""Only windows that are made to watch the sources of a cluster have ``gaps``."""
+"""Only windows that watch the sources of a cluster have ``gaps``."""
 
 from collections.abc import Iterator
 

@@ -48,8 +48,8 @@ class UnevenVertex:
 
     @property
     def slow_hosts(self) -> tuple[str, ...]:
-        """Hosts of siblings that are busier than the hot subtasks with fewer records: slow hosts,
-        which leave records to the others.
+        """Hosts of siblings that have fewer records but are busier than the hot subtasks: slow
+        hosts, which leave records to the others.
         """
         if self.window is None or self.records is None or self.busy is None:
             return ()

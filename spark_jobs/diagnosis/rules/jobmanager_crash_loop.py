@@ -19,7 +19,7 @@ LOOK_BACK_MS = 1_800_000
 """Kubernetes waits up to five minutes before it starts a container again."""
 FATAL, LOST, LEADS = "jobmanager_fatal", "leadership_lost", "leadership_granted"
 THREAD = "fatal_error"
-"""Any process may log it: it was the JobManager if another one then takes the lead."""
+"""Any process may log it: it was the JobManager if another JobManager then takes the lead."""
 NORMAL_ENDS = ("job_submitted", "job_terminal", "cluster_shut_down")
 """Between two leaders: the first was stopped, or the job was started again."""
 ENDED = (*TERMINAL_STATES, "SUSPENDED")

@@ -84,9 +84,9 @@ def _is_error(window: JobWindow, event: LogEvent) -> bool:
         return False
     if event.kind == FATAL:
         return code_of(_cause(event)) == "REGISTRATION_FAILED"
+    if event.kind not in NOT_RUN:
+        return True
     # The rule job.failed judges what ended a job. One that ran later, or to its end, was run.
-    return event.kind not in NOT_RUN or not (
-        (window.state == "FAILED" and event.kind != "submission_ignored")
-        or window.state == "FINISHED"
-        or runs_after(window, event.at_ms)
-    )
+    if window.state == "FAILED" and event.kind != "submission_ignored":
+        return False
+    return window.state != "FINISHED" and not runs_after(window, event.at_ms)

@@ -243,7 +243,9 @@ def _confidence(pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]) 
         + (not origin.agrees)
         + _is_one_sample(pressure, origin, held)
     )
-    return "high" if not doubts else "medium" if doubts == 1 else "low"
+    if doubts > 1:
+        return "low"
+    return "medium" if doubts else "high"
 
 
 def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]) -> bool:

@@ -41,8 +41,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _attempts(window: JobWindow) -> list[Attempt]:
-    """By failures of tasks in the log, else in REST, which reports fewer of them. If a job does not
-    start, no task fails: then by the log of the job's end.
+    """Read from failures of tasks in the log, else from REST, which has fewer of them. If a job
+    does not start, no task fails: then from the log of its end.
     """
     from_log = (
         (event.at_ms, (_task(event), event.attempt), event.detail)

@@ -90,7 +90,7 @@ def _stall(vertex: VertexWindow, past: Sequence[VertexPast]) -> Stall | None:
     arriving = sum(rate for rate in vertex.records_in_per_s if rate is not None)
     if lowest >= FINAL_WATERMARK_MS or arriving <= 0:
         return None
-    # Watermarks never go back: if an older one differs, the watermark has advanced since.
+    # Watermarks never go back, so a different older one was lower.
     since_ms = None
     for vertex_window in sorted(past, key=lambda earlier: earlier.window_start_ms, reverse=True):
         if vertex_window.watermark_ms != lowest or vertex_window.records_in_per_s == 0:
