@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _exits_on_sigterm():
             return run_job(words)
     except Exception as error:
-        reason, code = _ending(words, error)
+        reason, code = _reason_and_code(words, error)
         if code == FAILED:
             # People see the last line of the output. A JVM trace ends with a frame deep in Spark,
             # so the reason follows it.
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
 
 
-def _ending(words: Sequence[str], error: Exception) -> tuple[str, int]:
+def _reason_and_code(words: Sequence[str], error: Exception) -> tuple[str, int]:
     if isinstance(error, PreviousLost):
         return str(error), LOST
     if isinstance(error, IngestError | BadManifest):
@@ -56,7 +56,7 @@ def _ending(words: Sequence[str], error: Exception) -> tuple[str, int]:
 
 @contextmanager
 def _exits_on_sigterm() -> Iterator[None]:
-    """SIGTERM raises an exception here, so that context managers exit in order."""
+    """SIGTERM raises an exception, so that context managers exit in order."""
 
     def exit_(_signal: int, _frame: FrameType | None) -> None:
         sys.exit(TERMINATED)

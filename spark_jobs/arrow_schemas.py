@@ -45,9 +45,9 @@ def with_instants(kind: pa.DataType, instant: pa.DataType) -> pa.DataType:
 
 
 def batch_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """A batch of rows of ``spark_jobs.fold``. ``schema`` has no nested instants."""
-    in_ms = [
+    """``rows``: of ``spark_jobs.fold``, with instants in epoch ms, none nested."""
+    ms_fields = [
         (field.name, pa.timestamp("ms", "UTC") if field.type == INSTANT else field.type)
         for field in schema
     ]
-    return pa.RecordBatch.from_pylist(list(rows), pa.schema(in_ms)).cast(schema)
+    return pa.RecordBatch.from_pylist(list(rows), pa.schema(ms_fields)).cast(schema)

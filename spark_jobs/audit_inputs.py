@@ -26,9 +26,7 @@ from spark_jobs.storage_words import TWO_NAMES
 FILE_STATES = ("storage_file", "storage_live", "storage_absent")
 REFERENCE_STATES = ("storage_reference", PENDING)
 MOST_LINKS = 100
-"""Per root. A listing without the targets of links counts as whole outside of these links, unless
-there are more.
-"""
+"""Of a root. With more links, a listing that does not follow them is not whole anywhere."""
 
 
 def root_rows(audits: Sequence[Audit]) -> list[Row]:
@@ -76,8 +74,8 @@ def listing_files(listing: str) -> list[str]:
 
 
 def jobs(audits: Sequence[Audit]) -> list[Row]:
-    """Rows of job files; missing columns are null. A file with ``audit_id`` may serve several
-    audits. Raises Refused if one is missing.
+    """Rows of job files; missing columns are null. A file may serve several audits (``audit_id``).
+    Raises Refused if a file is missing.
     """
     return job_rows(
         pa.concat_tables([JOBS.empty_table(), *map(_jobs, audits)]), spellings_of(audits)
@@ -135,7 +133,7 @@ def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:
 
 
 def state_rows(previous: Sequence[Manifest], audits: Sequence[Audit]) -> dict[str, list[Row]]:
-    """Rows of ``previous_audit.STATES``, with the current spelling of paths."""
+    """Rows of ``previous_audit.STATES``, paths in their current spelling."""
     state = {}
     for name, (schema, path_columns) in STATES.items():
         rows = plain_rows(LocalEngine().read(state_files(previous, (name,)), schema))

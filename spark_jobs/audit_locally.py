@@ -1,4 +1,4 @@
-"""Runs the steps of an audit in this process on all rows at once."""
+"""Runs an audit's steps in this process, on all rows at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class LocalEngine:
     def read(
         self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
     ) -> pa.Table:
-        """Columns that a file lacks are null. With ``root``, only rows of that root."""
+        """Columns that a file lacks are null. ``root``: read only its rows."""
         rows = pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files)])
         if root is not None:
             rows = rows.filter(pc.equal(rows.column("root"), root))
@@ -120,7 +120,7 @@ class LocalEngine:
 
 
 def _read(file: str, schema: pa.Schema) -> pa.Table:
-    # Not by path: Arrow would read the parent folders as partition columns.
+    # By path, Arrow would read the parent folders as partition columns.
     with fsspec.open(file, "rb") as opened, ParquetStream(opened, checks_pages=True) as parquet:
         present = [name for name in schema.names if name in parquet.schema_arrow.names]
         table = parquet.read(present)

@@ -1,5 +1,5 @@
 """Runs an audit's steps on Spark. A step gets all rows of a partition; its worker writes the result
-as Parquet. The driver holds no data that grow with the audited files.
+as Parquet. No data on the driver grow with the audited files.
 """
 
 import json
@@ -48,10 +48,10 @@ METADATA_A_TASK = 50
 """Each ``_metadata`` costs a round trip to storage."""
 LEAST_TASKS, MOST_TASKS = 2, 4000
 MOST_BROADCAST = 50_000
-"""Checkpoints, some ten megabytes of names. Broadcasting them spares their references a shuffle."""
+"""Checkpoints, some ten megabytes. Broadcasting them spares their references a shuffle."""
 OPTIONS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-    # Spark broadcasts no table by itself: those that grow with files are too large.
+    # Spark broadcasts no table by itself: tables that grow with files are too large.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
@@ -68,7 +68,7 @@ OUTPUT_FOLDERS = {
     "storage_absent": "state/storage_absent",
     "storage_pending": "state/storage_pending",
 }
-"""Folders in the run directory of outputs that are kept after the audit."""
+"""Folders in the run directory of outputs that outlive the audit."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,12 @@ class Files:
         return [file for _, file, _ in self.written]
 
 
+Rows = Frame | Files
+
+
 @dataclass
 class SparkEngine:
-    """The run directory's ``uri`` is absolute, or of a scheme for which workers have credentials."""
+    """The run's ``uri`` is absolute, or of a scheme for which workers have credentials."""
 
     session: SparkSession
     uri: str
@@ -124,7 +127,7 @@ class SparkEngine:
     def run(
         self,
         step: Step,
-        parts: Mapping[str, Frame | Files],
+        parts: Mapping[str, Rows],
         schemas: Mapping[str, pa.Schema],
         group_keys: GroupKeys | None = None,
         shared: Mapping[str, pa.Table] | None = None,
@@ -158,7 +161,7 @@ class SparkEngine:
         kept = OUTPUT_FOLDERS.get(name)
         return f"{self.uri}/{kept}" if kept else f"{work_folder}/{name}"
 
-    def _by_task(self, parts: Mapping[str, Frame | Files]) -> tuple[DataFrame, PartsOf]:
+    def _by_task(self, parts: Mapping[str, Rows]) -> tuple[DataFrame, PartsOf]:
         tasks: dict[str, dict[str, list[str]]] = {}
         for name, files in parts.items():
             for task, file, _ in files.written if isinstance(files, Files) else ():
@@ -170,19 +173,19 @@ class SparkEngine:
         )
 
     def _by_key(
-        self, parts: Mapping[str, Frame | Files], group_keys: GroupKeys
+        self, parts: Mapping[str, Rows], group_keys: GroupKeys
     ) -> tuple[DataFrame, PartsOf]:
         rows = sum(part.rows for part in parts.values())
         configure(self.session, SMALL_INPUT_OPTIONS if rows <= SMALL_ROWS else OPTIONS)
         part_frames = []
         for number, (name, part) in enumerate(parts.items()):
             key = group_keys[name] if isinstance(group_keys, Mapping) else group_keys
-            tagged = {"_part": F.lit(number), "_key": F.xxhash64(*key)}
+            tags = {"_part": F.lit(number), "_key": F.xxhash64(*key)}
             if "listed_path" in part.schema.names:
                 # Both paths are mostly the same long text: steps read null as ``path``.
                 differs = F.col("listed_path") != F.col("path")
-                tagged["listed_path"] = F.when(differs, F.col("listed_path"))
-            part_frames.append(self._frame(part).withColumns(tagged))
+                tags["listed_path"] = F.when(differs, F.col("listed_path"))
+            part_frames.append(self._frame(part).withColumns(tags))
         frame = union(part_frames)
         schemas = {name: part.schema for name, part in parts.items()}
         tasks = _tasks(rows, ROWS_A_TASK)
@@ -194,7 +197,7 @@ class SparkEngine:
             frame = frame.repartitionByRange(tasks, *PATH)
         return frame.drop("_key"), partial(rows_of_parts, schemas=schemas)
 
-    def _frame(self, rows: Frame | Files) -> DataFrame:
+    def _frame(self, rows: Rows) -> DataFrame:
         if isinstance(rows, Frame):
             return rows.frame
         schema = spark_schema(rows.schema)
@@ -208,7 +211,7 @@ class SparkEngine:
         self._steps += 1
         return f"{self.uri}/{self._work_folder}/{self._steps}"
 
-    def collect(self, rows: Frame | Files) -> pa.Table:
+    def collect(self, rows: Rows) -> pa.Table:
         if isinstance(rows, Frame):
             return rows.frame.toArrow().cast(rows.schema)
         return pa.concat_tables(
@@ -229,12 +232,12 @@ class SparkEngine:
         full_schema = pa.schema([*schema, *(pa.field(name, pa.string()) for name in constants)])
         return Frame(frame, full_schema, frame.count() if files else 0)
 
-    def concat(self, rows: Sequence[Frame | Files], schema: pa.Schema) -> Frame:
+    def concat(self, rows: Sequence[Rows], schema: pa.Schema) -> Frame:
         empty = self.session.createDataFrame([], spark_schema(schema))
         frame = union([empty, *map(self._frame, rows)])
         return Frame(frame.select(*schema.names), schema, sum(part.rows for part in rows))
 
-    def count(self, rows: Frame | Files) -> int:
+    def count(self, rows: Rows) -> int:
         return rows.rows
 
     def metadata_of(self, listing: Frame) -> pa.Table:
@@ -272,9 +275,9 @@ class SparkEngine:
         )
 
     def join(self, rows: Frame, other: pa.Table, key: Sequence[str]) -> Frame:
-        how = "broadcast" if other.num_rows <= MOST_BROADCAST else "shuffle_hash"
+        join_hint = "broadcast" if other.num_rows <= MOST_BROADCAST else "shuffle_hash"
         return Frame(
-            rows.frame.join(self.session.createDataFrame(other).hint(how), list(key)),
+            rows.frame.join(self.session.createDataFrame(other).hint(join_hint), list(key)),
             rows.schema,
             rows.rows,
         )
@@ -282,17 +285,17 @@ class SparkEngine:
     def derive(
         self, make: Make, source_rows: pa.Table, schema: pa.Schema
     ) -> tuple[Files, ds.Dataset | None]:
-        """The files that a slow function makes of rows, and their dataset, None without rows."""
+        """The files that a slow function makes of rows, and their dataset; None without rows."""
         if not source_rows.num_rows:
             return Files((), schema), None
         folder = self._next_folder()
-        spread = self.session.createDataFrame(source_rows).repartition(
+        frame = self.session.createDataFrame(source_rows).repartition(
             _tasks(source_rows.num_rows, METADATA_A_TASK), F.xxhash64("path")
         )
-        output = WorkerRows(spread, make, schema).write(folder)
+        output = WorkerRows(frame, make, schema).write(folder)
         if not output.files:
             return Files((), schema), None
-        # The rows of each file are not known, so the first file stands for all of them. The next
+        # Rows of single files are not known, so the first file stands for all. The next
         # step groups the rows again.
         written = tuple(
             (name, f"{folder}/{name}", 0 if number else output.rows)

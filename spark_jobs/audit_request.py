@@ -1,5 +1,5 @@
-"""The request of an audit: JSON with the roots and their listings, and a Parquet file with the
-jobs. Audits of one request run together, so they may not share a root.
+"""The request of an audit: JSON with roots and listings, and a Parquet file with jobs. Audits of
+one request run together, so they may not share a root.
 """
 
 import json
@@ -86,7 +86,7 @@ class UnlistedDirectory:
 @dataclass(frozen=True)
 class Statement:
     """A statement of an operator (``storage_words.STATEMENTS``). ``subject``: canonical directory
-    or file; empty for a job known only by ``cluster`` and ``job_id``. ``bytes``, ``modified`` and
+    or file, empty if only ``cluster`` and ``job_id`` are known. ``bytes``, ``modified`` and
     ``head_sha256`` identify a file.
     """
 
@@ -103,9 +103,8 @@ class Statement:
 @dataclass(frozen=True)
 class AuditedRoot:
     """``uri`` is canonical. ``listing``: directory or glob of Parquet files. ``clusters`` may write
-    below the root; if empty, any may. ``unreachable``: those of them that Weir cannot reach now.
-    ``unreachable_elsewhere``: other unreachable clusters, whose jobs may have been restored from
-    here.
+    below the root; if empty, any may. ``unreachable``: those that Weir cannot reach now.
+    ``unreachable_elsewhere``: others, whose jobs may have been restored from here.
     """
 
     uri: str
@@ -132,8 +131,8 @@ class Audit:
 
 
 def read(uri: str, now: datetime) -> tuple[Audit, ...]:
-    """The audits of a request file. Paths in the file are relative to its folder. Raises Refused if
-    the file is missing or not valid.
+    """The audits of a request file, whose paths are relative to its folder. Raises Refused if the
+    file is missing or not valid.
     """
     try:
         with fsspec.open(uri, "rb") as file:

@@ -1,4 +1,4 @@
-"""Decides by the Parquet footers whether an audit is small enough for one process."""
+"""Decides by Parquet footers whether an audit is small enough for one process."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -17,10 +17,10 @@ from spark_jobs.parsed_metadata import KEPT_FOR, TABLE
 from spark_jobs.paths import absolute_root
 
 MOST_LISTED, MOST_JOBS = 10_000, 5_000
-MOST_CARRIED = 50_000
+MOST_STATE_ROWS = 50_000
 MOST_REFERENCES = 100_000
 MOST_METADATA_BYTES = 8 << 20
-"""Bytes of all ``_metadata``; a reference takes some sixty."""
+"""Bytes of all ``_metadata``; a reference takes about sixty bytes."""
 MOST_JOBS_BYTES = 8 << 20
 
 
@@ -34,10 +34,10 @@ def fits_one_process(
     listings = [absolute_root(root.listing) for root in roots]
     if any("://" in path for path in (lake.root, run_dir, *jobs, *listings, *previous_dirs)):
         return False
-    listed = [
+    list_files = [
         file.removeprefix("file://") for root in roots for file in listing_files(root.listing)
     ]
-    carried = [
+    state_files = [
         f"{directory}/{file}"
         for directory, manifest in zip(previous_dirs, previous, strict=True)
         for files in manifest.state.values()
@@ -50,11 +50,11 @@ def fits_one_process(
         file.rows for table in with_same_rows(TABLE) for file in lake.files(table, from_time=since)
     )
     return (
-        _rows(listed) <= MOST_LISTED
+        _rows(list_files) <= MOST_LISTED
         and _rows(jobs) <= MOST_JOBS
         and sum(map(_uncompressed_bytes, jobs)) <= MOST_JOBS_BYTES
-        and _rows(carried) <= MOST_CARRIED
-        and sum(map(_metadata_bytes, listed)) <= MOST_METADATA_BYTES
+        and _rows(state_files) <= MOST_STATE_ROWS
+        and sum(map(_metadata_bytes, list_files)) <= MOST_METADATA_BYTES
         and stored_references <= MOST_REFERENCES
     )
 

@@ -1,9 +1,8 @@
 """The tables of a storage audit. ``AUDIT_TABLES`` are loaded into the web's database;
 ``FILE_TABLES`` have a row for each file or reference and stay Parquet. Texts are codes of
-``spark_jobs.storage_words``. In keys, an unknown ``cluster`` or ``job_id`` is empty. A new column:
-its line here, what fills it (``spark_jobs/storage/``), and the field of the same name in
-``webapp/storage/models.py``; what the next audit needs of a file is in
-``previous_audit.KNOWN_OF_FILE``.
+``spark_jobs.storage_words``. In keys, an unknown ``cluster`` or ``job_id`` is empty. A new
+column needs its line here, code in ``spark_jobs/storage/``, and the field of the same name in
+``webapp/storage/models.py``. ``previous_audit.KNOWN_OF_FILE`` has what the next audit needs.
 """
 
 from spark_jobs.serving import Column, ServingTable, columns, keyed_table
@@ -241,7 +240,7 @@ PENDING = "storage_pending"
 """State for the next audit: (metadata_path, path) of checkpoints that were not read."""
 
 NEEDED = "storage_needed"
-"""State: (job_id) of jobs whose task-owned files may be needed; null if those of all may be."""
+"""State: (job_id) of jobs whose task-owned files may be needed; null for all jobs."""
 
 FILE_TABLES: dict[str, ServingTable] = {
     table.name: table for table in (STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE)

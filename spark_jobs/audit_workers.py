@@ -34,7 +34,7 @@ def run_step(
     ordered: str,
 ) -> Iterator[pa.RecordBatch]:
     """Writes the results; returns a ``WRITTEN_FILE`` for each file. The part ``ordered`` has a file
-    for each root. A failed task that runs again leaves unused files.
+    for each root. Failed tasks leave unused files.
     """
     shared: dict[str, pa.Table] | None = None
     for parts in parts_of(batches):
@@ -42,8 +42,8 @@ def run_step(
         task = uuid.uuid4().hex
         for name, result in step(parts, shared).items():
             cast = result.cast(schemas[name])
-            pieces = _in_order(cast) if name == ordered else [("", cast)]
-            for number, (place, rows) in enumerate(pieces):
+            files = _in_order(cast) if name == ordered else [("", cast)]
+            for number, (place, rows) in enumerate(files):
                 if rows.num_rows:
                     file = write(rows, f"{folders[name]}/part-{task}-{number}.parquet")
                     yield pa.RecordBatch.from_arrays(
@@ -53,10 +53,11 @@ def run_step(
 
 
 def _in_order(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """``place`` and rows of each root."""
     for number in pc.unique(rows.column("root_no")).to_pylist():
-        of_root = rows.filter(pc.equal(rows.column("root_no"), number)).sort_by("path")
-        place = f"{number:0{_ROOT_DIGITS}}{of_root.column('path')[0].as_py()}"
-        yield place, of_root.select(without_number(rows.schema).names)
+        root_rows = rows.filter(pc.equal(rows.column("root_no"), number)).sort_by("path")
+        place = f"{number:0{_ROOT_DIGITS}}{root_rows.column('path')[0].as_py()}"
+        yield place, root_rows.select(without_number(rows.schema).names)
 
 
 def without_number(schema: pa.Schema) -> pa.Schema:

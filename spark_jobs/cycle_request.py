@@ -1,4 +1,4 @@
-"""The request of a cycle: thresholds by people, and recovery points by audits."""
+"""The request of a cycle: thresholds by people, recovery points by audits."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ EXAMPLE = {
 
 @dataclass(frozen=True)
 class CycleRequest:
-    """``thresholds``: new values. ``recovery_points``: newest retained checkpoints found
+    """``thresholds``: new values. ``recovery_points``: newest retained checkpoints that are
     incomplete.
     """
 

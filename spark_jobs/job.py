@@ -1,5 +1,5 @@
-"""Runs one job by its name and arguments. A job is a module of ``spark_jobs.jobs`` with a docstring
-(its help), ``add_arguments(parser)`` and ``run(args)``.
+"""Runs a job by its name. A job is a module of ``spark_jobs.jobs`` with a docstring (its help),
+``add_arguments(parser)`` and ``run(args)``.
 """
 
 import argparse
@@ -17,8 +17,8 @@ JOBS = ("audit", "cycle", "log_events", "replicate", "rollups")
 
 
 def run_job(words: Sequence[str]) -> int:
-    """The exit code of the job: 0 if all was done. Raises IngestError or BadManifest if the job was
-    refused, PreviousLost if the previous state is lost.
+    """The exit code: 0 if all was done. Raises IngestError or BadManifest if the job was refused,
+    PreviousLost if the previous state is lost.
     """
     job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
     parser = argparse.ArgumentParser(
@@ -32,6 +32,7 @@ def run_job(words: Sequence[str]) -> int:
 
 
 def reason_of(words: Sequence[str], error: Exception) -> tuple[str, bool]:
+    """The reason, and whether the lake is damaged."""
     damage = _damage_of(_lake_of(words))
     return damage or _in_short(error), bool(damage)
 

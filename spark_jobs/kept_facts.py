@@ -1,6 +1,6 @@
-"""Keeps the checkpoint facts of all cycle runs in the lake, for roll-ups. Each run is appended
-once, in order; one that reads the lake from its beginning starts a new chain and replaces all rows.
-Delta transactions record the ``Progress``.
+"""Keeps checkpoint facts of all cycle runs in the lake, for roll-ups. Runs are appended once, in
+order. A run that reads the lake from its beginning starts a new chain and replaces all rows. Delta
+transactions record the ``Progress``.
 """
 
 import hashlib
@@ -30,8 +30,8 @@ ROWS_A_PART = 500_000
 """A row takes some hundred bytes in memory."""
 
 FAR_DAYS = 400
-"""A trigger this far from its observation is wrong. Such triggers share one file a year, since each
-day is a file.
+"""A trigger this far from its observation is wrong. Such triggers share a file a year instead of a
+day.
 """
 
 _KEY = ("cluster", "job_id", "checkpoint_id", "trigger_time")
@@ -63,7 +63,7 @@ class Run(Protocol):
 
 
 def keep(lake: LakeReader, run: Manifest) -> int:
-    """Append a run's facts; returns the number of new rows, 0 if already kept. Raises PreviousLost
+    """Appends a run's facts; returns the number of new rows, 0 if already kept. Raises PreviousLost
     if the table lacks an earlier run, or files are damaged.
     """
     if is_kept(taken(lake), run):
@@ -188,7 +188,7 @@ def _rows(run: Manifest) -> Iterator[pa.RecordBatch]:
 
 
 def _refusals(lines: pa.RecordBatch) -> pa.RecordBatch:
-    """Refused triggers without a checkpoint id, of which no fact has."""
+    """Refused triggers without a checkpoint id, which have no fact."""
     is_refusal = pc.and_(
         pc.equal(lines["kind"], REFUSAL_KIND),
         pc.and_(pc.is_null(lines["checkpoint_id"]), pc.is_valid(lines["job_id"])),

@@ -1,5 +1,5 @@
-"""Spark frames of lake tables. Spark gets the Parquet files of a pinned version by name, so needs
-no Delta jar. Files are chosen by recorded bounds of time and commit; then rows are filtered.
+"""Spark frames of lake tables. Spark gets the Parquet files of a pinned version by name, without a
+Delta jar. Files are chosen by recorded bounds of time and commit; then rows are filtered.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +14,7 @@ from ingest.lake.derived import ALL_TABLES, CYCLE_TABLES, with_same_rows
 from ingest.lake.reader import DataFile, LakeReader
 from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.schemas import lake_schema
+from spark_jobs.slices import data_path
 from spark_jobs.spans import Span
 
 SMALL_ROWS = 200_000
@@ -24,7 +25,7 @@ SMALL_BYTES = 32 * 1024 * 1024
 class PinnedLake:
     """The lake at one version per table, so that all frames agree. Frames of a raw table include
     rows that Spark read from archives. ``after``: last known commit by table. ``file_versions``:
-    versions whose files are read: older ones may be deleted.
+    versions to read files of: older ones may be deleted.
     """
 
     session: SparkSession
@@ -41,7 +42,7 @@ class PinnedLake:
             for source in with_same_rows(table)
             if (files := self._new_files(source, after))
         ]
-        return self._all(table, frames)
+        return self._union(table, frames)
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Commits that only compact files have no new rows."""
@@ -55,7 +56,7 @@ class PinnedLake:
             for source, file in new_files
         ):
             return True
-        # The other files may only have rows of later commits.
+        # The others may only have rows of later commits.
         return bool(new_files) and not self.new_rows(table, after).isEmpty()
 
     def times_of_new(
@@ -83,7 +84,7 @@ class PinnedLake:
             for source in with_same_rows(table)
             if (files := self._files_in(source, spans))
         ]
-        return self._all(table, frames)
+        return self._union(table, frames)
 
     def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
         version, after_seq = self.versions.get(table, 0), after.get(table, 0)
@@ -106,7 +107,7 @@ class PinnedLake:
         )
         return [file for file in files if _overlaps(file, spans)]
 
-    def _all(self, table: str, frames: Sequence[DataFrame]) -> DataFrame:
+    def _union(self, table: str, frames: Sequence[DataFrame]) -> DataFrame:
         return (
             reduce(lambda frame, other: frame.unionByName(other), frames)
             if frames
@@ -118,9 +119,7 @@ class PinnedLake:
 
     def _frame(self, table: str, files: Iterable[DataFile]) -> DataFrame:
         base = hadoop_path(f"{absolute_root(self.lake.root)}/{table}")
-        # The Delta library percent-encodes the root in URIs. Below the root are only ``date=``
-        # folders.
-        paths = [f"{base}/date={file.uri.rsplit('/date=', 1)[1]}" for file in files]
+        paths = [hadoop_path(data_path(self.lake, table, file)) for file in files]
         reader = self.session.read.schema(lake_schema(table)).option("basePath", base)
         return reader.parquet(*(without_globs(path) for path in paths))
 

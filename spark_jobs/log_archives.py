@@ -1,6 +1,6 @@
 """Log files of any size → the lake table ``derived/log_records``. Spark's Python workers read the
-raw text once and stage the records to keep; these get the version of their commit and are added to
-the Delta table under its lock.
+raw text once and stage records, which get the version of their commit and are added to the Delta
+table under its lock.
 """
 
 import json
@@ -40,14 +40,14 @@ ARCHIVE_OPTIONS = {
 }
 
 UNREPEATED = ("message", "record_hash")
-"""Columns whose values differ in each record, so that a Parquet dictionary is useless."""
+"""Unique values, for which a Parquet dictionary is useless."""
 WRITE_OPTIONS = {
     "compression": "zstd",
     **{f"parquet.enable.dictionary#{name}": "false" for name in UNREPEATED},
 }
 COMMIT_ATTEMPTS = 5
 UNPACKED_RATIO = 12
-"""Size of a log to that of its archive; only the size of batches depends on this estimate."""
+"""Size of a log to that of its archive; an estimate for the size of batches."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class LogArchives:
         self.skips.extend(
             no_header(row.file) for row in file_rows if not row.headers and not row.failure
         )
-        failed = [row.file for row in file_rows if row.failure]
-        records = rows.where("record_hash is not null").where(~F.col("file").isin(failed))
+        failed_files = [row.file for row in file_rows if row.failure]
+        records = rows.where("record_hash is not null").where(~F.col("file").isin(failed_files))
         repeated = (
             records.groupBy("file", "record_hash")
             .count()
@@ -177,12 +177,12 @@ class LogArchives:
 _EDGES = (("min", F.min), ("max", F.max))
 
 
-def _with_ordinals(records: DataFrame, repeated: Sequence[str]) -> DataFrame:
-    if not repeated:
+def _with_ordinals(records: DataFrame, files: Sequence[str]) -> DataFrame:
+    if not files:
         return records
-    is_repeated = F.col("file").isin(repeated)
-    numbered = log_records.numbered(records.where(is_repeated))
-    return records.where(~is_repeated).unionByName(numbered)
+    is_repeated = F.col("file").isin(files)
+    with_ordinals = log_records.numbered(records.where(is_repeated))
+    return records.where(~is_repeated).unionByName(with_ordinals)
 
 
 def batches(files: Sequence[LogFile], batch_bytes: int) -> Iterator[list[LogFile]]:

@@ -43,14 +43,15 @@ class Manifest:
     run_dir: str = field(default="", compare=False)
 
     def as_json(self) -> dict[str, Any]:
+        values = asdict(self)
         return {
             "format": FORMAT,
             "job": self.job,
             "attempt": self.attempt,
             "from": self.from_seq,
             "to": self.to_seq,
-            "tables": {name: asdict(output) for name, output in self.tables.items()},
-            "retracted": {name: asdict(output) for name, output in self.retracted.items()},
+            "tables": values["tables"],
+            "retracted": values["retracted"],
             "state": {name: list(files) for name, files in self.state.items()},
             "started_at": self.started_at.astimezone(UTC).isoformat(),
             "finished_at": self.finished_at.astimezone(UTC).isoformat(),
@@ -74,7 +75,7 @@ def write(manifest: Manifest, run_dir: str) -> str:
 
 
 def read(uri: str) -> Manifest:
-    """Raises BadManifest if it is missing, torn or of another format."""
+    """Raises BadManifest if the file is missing, torn or of another format."""
     filesystem, path = fsspec.core.url_to_fs(uri)
     try:
         raw = json.loads(filesystem.cat_file(path))
@@ -91,7 +92,7 @@ def read(uri: str) -> Manifest:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error means a missing, torn or damaged file, not an unreachable one."""
+    """Whether the error means that a file is missing, torn or damaged, not unreachable."""
     # Arrow reports some undecodable files as a plain OSError without errno.
     return isinstance(
         error, pa.ArrowException | FileNotFoundError | NotADirectoryError | IsADirectoryError

@@ -1,5 +1,5 @@
-"""The result of a cycle: one row for each job, with its rows of every serving table nested in it,
-without cluster and job, and with instants in epoch ms.
+"""The result of a cycle: a row for each job, in which its rows of every serving table are nested
+without cluster and job, with instants in epoch ms.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Weir's packages as a zip file for Spark's workers, and its digest."""
+"""Weir's packages as a zip for Spark's workers, and its digest."""
 
 import hashlib
 import zipfile
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = (ROOT / "spark_jobs", ROOT / "ingest")
 
 ON_WORKERS = "spark.weir.code"
-"""Spark setting: the digest of the packages that the server's Python workers have."""
+"""Spark setting: the digest of the packages of the server's Python workers."""
 
 
 @cache

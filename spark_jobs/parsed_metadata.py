@@ -1,4 +1,4 @@
-"""Rows of _metadata files: from the lake, or else parsed and stored in the lake."""
+"""Rows of _metadata files: from the lake, else parsed and stored in it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,11 +24,10 @@ from spark_jobs.storage.snapshots import FAILED, PARSED
 
 TABLE = REFERENCES.name
 KEPT_FOR = timedelta(days=30)
-"""Older rows in the lake are not used: parsing a file again costs less than reading a year of rows.
-"""
+"""Older rows are not used: parsing a file again costs less than reading a year of rows."""
 SOURCE = "metadata"
 ROUNDS = 3
-"""How often it looks for the successors of checkpoints that vanished while it read."""
+"""How often ``read`` looks for successors of checkpoints that vanished meanwhile."""
 
 _KEY = ("metadata_path", "metadata_bytes", "metadata_modified")
 _HIT = pa.schema(
@@ -111,8 +110,8 @@ class ParsedMetadata:
 
 
 def _hits(files: Rows, commits: Rows) -> Iterator[Row]:
-    """``_HIT`` for each file in the lake, by the last complete commit. ``commits``: number of rows,
-    and ``handles``, by file and commit.
+    """``_HIT`` for each file in the lake, by its last complete commit. ``commits``: rows and
+    ``handles`` by file and commit.
     """
     complete = by(
         (row for row in commits if row["handles"] is not None and row["rows"] > row["handles"]),

@@ -7,7 +7,7 @@ _S3 = re.compile(r"^s3n?://")
 
 
 def absolute_root(root: str) -> str:
-    """A URI, or an absolute path, since a Connect server has its own folder; no final slash."""
+    """A URI, or an absolute path: a Connect server has another folder. Without final slash."""
     if root.startswith("file://"):
         root = unquote(root.removeprefix("file://"))
     elif "://" in root:
@@ -16,7 +16,7 @@ def absolute_root(root: str) -> str:
 
 
 def hadoop_path(uri: str) -> str:
-    """In Hadoop's spelling: s3a for object storage; local paths absolute and unencoded."""
+    """The URI as Hadoop spells it: s3a for object storage; local paths absolute and unencoded."""
     uri = _S3.sub("s3a://", uri)
     if uri.startswith("file://"):
         uri = unquote(uri.removeprefix("file://"))
@@ -26,5 +26,5 @@ def hadoop_path(uri: str) -> str:
 
 
 def without_globs(path: str) -> str:
-    """The path with the characters escaped that Spark takes for a pattern."""
+    """Escapes what Spark takes for a pattern."""
     return _GLOB.sub(r"\\\1", path)

@@ -19,8 +19,8 @@ class PreviousLost(Exception):
 
 
 def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
-    """The manifest at ``uri`` of a run whose state is complete, which must have ended at the
-    commits ``ended_at``. Raises PreviousLost, or the storage's error.
+    """The manifest at ``uri`` of a run with complete state, which ended at the commits
+    ``ended_at``. Raises PreviousLost, or the storage's error.
     """
     try:
         manifest = manifests.read(uri)

@@ -1,4 +1,4 @@
-"""The directory of one attempt of a Spark job, and the previous run's state."""
+"""The directory of an attempt, and the previous run's state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from spark_jobs.run_files import RunFiles
 from spark_jobs.worker_rows import WorkerRows
 
 VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
-"""Spark verifies page checksums only on request, and a page with a flipped byte may still decode."""
+"""Spark verifies page checksums only on request; a page with a flipped byte may still decode."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,6 @@ class RunDir(RunFiles):
         return output.rows
 
     def _write(self, frame: DataFrame, folder: str, unrepeated: Sequence[str] = ()) -> Output:
-        # A dictionary of unique values is useless.
         options = {f"parquet.enable.dictionary#{column}": "false" for column in unrepeated}
         frame.write.mode("overwrite").options(**options).parquet(
             f"{hadoop_path(self.uri)}/{folder}"
@@ -67,8 +66,8 @@ class PreviousState:
     previous: Manifest | None
 
     def frame(self, name: str, empty: DataFrame) -> DataFrame:
-        """The state ``name``, else ``empty``, in the columns of ``empty``; null if another version
-        of Weir wrote none.
+        """The state ``name``, else ``empty``, in the columns of ``empty``; columns that another
+        version of Weir did not write are null.
         """
         files = self.previous.state.get(name, ()) if self.previous else ()
         if not files or self.previous is None:

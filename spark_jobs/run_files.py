@@ -13,7 +13,7 @@ from spark_jobs.nested_tables import RETRACTED, ROWS
 from spark_jobs.serving import CHECKPOINT_FACT
 
 JOB_STATE = "jobs_with_losses"
-"""State of each job; only runs of earlier versions of Weir lack it."""
+"""State of each job; only runs of older versions of Weir lack it."""
 EXECUTIONS = "executions"
 """State: where each attempt of a subtask ran."""
 LIVES = "taskmanager_lives"
@@ -40,8 +40,8 @@ class RunFiles:
         return output.rows
 
     def take_jobs(self, output: Output) -> int:
-        """Add files of some jobs with nested rows (``spark_jobs.nested_tables``): tables and job
-        states. Returns the number of jobs.
+        """Adds files with the nested rows of some jobs (``spark_jobs.nested_tables``). Returns the
+        number of jobs.
         """
         for file in output.files:
             for batch in self.read([file], [ROWS]):

@@ -16,8 +16,8 @@ _NESTED = {table.name: table for table in (*NESTED, RETRACTED)}
 def rows_of(
     manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of a table in bounded batches; none if the run has no such table. Raises BadManifest if
-    files are damaged or differ from the manifest.
+    """Rows of a table in bounded batches, if the run has the table. Raises BadManifest if files are
+    damaged or differ from the manifest.
     """
     return _rows(manifest, table, manifest.tables.get(table), columns, rows_at_once)
 

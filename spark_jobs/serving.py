@@ -22,8 +22,8 @@ Kind = Literal["text", "int", "real", "flag", "instant", "json", "message", "mes
 
 @dataclass(frozen=True)
 class Column:
-    """``kind``: of the Arrow type and Django field. ``int`` has 64 bits, ``real`` is double,
-    ``instant`` UTC.
+    """``kind`` decides the Arrow type and the Django field. ``int`` has 64 bits, ``real`` is
+    double, ``instant`` UTC.
     """
 
     name: str
@@ -51,8 +51,8 @@ _KINDS: dict[Any, Kind] = {
 
 @dataclass(frozen=True)
 class ServingTable:
-    """``row``: what a row describes. ``key``: identifying columns. ``final``: the flag of rows that
-    no unsettled row replaces.
+    """``row``: what a row describes. ``key``: identifying columns. ``final``: a flag; rows with it
+    are never replaced by rows without.
     """
 
     name: str
@@ -71,8 +71,8 @@ class ServingTable:
 
 
 def columns(table: str) -> tuple[Column, ...]:
-    """Columns by lines ``name kind: meaning``; ``kind!`` is required. An indented line continues
-    the meaning.
+    """Columns by lines ``name kind: meaning``; ``kind!`` is required. Indented lines continue the
+    meaning.
     """
     kinds: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
     declared = []
@@ -189,9 +189,9 @@ OUTCOMES = (
 )
 FAILED_OUTCOMES = ("declined", "expired", "failed")
 UNSETTLED_OUTCOMES = ("in_progress", "preflight")
-"""Outcomes that do not tell how checkpoints end: the checkpoint has not ended, or never begun."""
+"""Outcomes before an end: the checkpoint has not ended, or never begun."""
 REFUSAL_KIND = "trigger_refused"
-"""The kind of log events of refused triggers; those without a checkpoint id have no fact."""
+"""Log events of refused triggers, which without a checkpoint id have no fact."""
 PHASES = ("start_delay", "alignment", "sync", "async")
 
 CHECKPOINT_FACT = _served(

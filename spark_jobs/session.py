@@ -1,6 +1,6 @@
 """The Spark session of a job: ``SPARK_REMOTE`` (``sc://host:port``) opens a Connect session, else
 ``SPARK_MASTER`` a classic one, else ``local[*]``. A killed client's work goes on at a Connect
-server: the next attempt finds the session by its tag and interrupts it.
+server, where the next attempt finds the session by its tag and interrupts it.
 """
 
 import os
@@ -28,7 +28,7 @@ SESSION_OPTIONS = {
     "spark.sql.shuffle.partitions": "4",
     # A cycle reads up to some thousand files by name: a Spark job that lists them costs more.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "2000",
-    # A vacuum removes files only after a day, so a missing file is a bug and must raise an error.
+    # A vacuum removes files after a day, so a missing file is a bug and must raise an error.
     "spark.sql.files.ignoreMissingFiles": "false",
     # With a bound in bytes, Spark adds up all buffers of a batch for each row that it sends to
     # Python: half of the JVM's work for rows of jobs. Only this value turns the bound off. The bound
@@ -50,7 +50,7 @@ SMALL_INPUT_OPTIONS = {
 """Only for small inputs: larger ones need compiled code and adaptive plans."""
 
 COMPILE_ALL = "-XX:-DontCompileHugeMethods"
-"""Without it, the JVM interprets the large methods of wide plans, which is several times slower."""
+"""Without it, the JVM interprets large methods of wide plans, several times slower."""
 
 CLASSIC_OPTIONS = {
     # A job of seconds needs no UI, and its port may be in use.
@@ -83,7 +83,7 @@ _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 def open_session(
     app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session for an attempt, after interrupting its earlier process. Environment:
+    """A session for an attempt, whose earlier process is interrupted. Environment:
     ``SPARK_REMOTE``, ``SPARK_MASTER``; for classic sessions ``WEIR_SPARK_DRIVER_MEMORY`` (default
     2g) and ``WEIR_SPARK_DRIVER_HOST``.
     """
@@ -110,11 +110,11 @@ def operation_tag(attempt: str) -> str:
 
 
 def interrupt_attempt(attempt: str) -> bool:
-    """Stop an attempt on the Connect server; returns whether its session was found."""
+    """Stops an attempt on the Connect server; returns whether its session was found."""
     remote = os.environ.get("SPARK_REMOTE", "")
     if not remote:
         return False
-    _refuse_silence(remote)
+    _refuse_silent(remote)
     with suppress(PySparkException):
         session = _session_of(remote, "weir-interrupt", attempt)
         session.interruptAll()
@@ -138,8 +138,8 @@ def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
             session.stop()
 
 
-def _refuse_silence(remote: str) -> None:
-    """Spark's client retries an unreachable server silently for minutes."""
+def _refuse_silent(remote: str) -> None:
+    """Spark's client would retry silently for minutes."""
     address = urlsplit(remote)
     try:
         socket.create_connection(
@@ -154,16 +154,14 @@ def _refuse_silence(remote: str) -> None:
 
 
 def _connect(remote: str, app_name: str, attempt: str | None) -> SparkSession:
-    _refuse_silence(remote)
-    if attempt is None:
-        return SparkSession.builder.remote(remote).appName(app_name).create()
-    try:
-        session = _session_of(remote, app_name, attempt)
-        session.interruptAll()
-        return session
-    except PySparkException:
-        # The server has closed that session, whose id cannot be used again.
-        return SparkSession.builder.remote(remote).appName(app_name).create()
+    _refuse_silent(remote)
+    if attempt is not None:
+        # The server may have closed that session, whose id cannot be used again.
+        with suppress(PySparkException):
+            session = _session_of(remote, app_name, attempt)
+            session.interruptAll()
+            return session
+    return SparkSession.builder.remote(remote).appName(app_name).create()
 
 
 def _session_of(remote: str, app_name: str, attempt: str) -> SparkSession:
@@ -200,7 +198,7 @@ def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSes
 
 
 def _remember_classes(session: SparkSession) -> None:
-    """Otherwise each function call makes the JVM search all jars for its class."""
+    """Else the JVM searches all jars for the class at each function call."""
     jvm: Any = session._jvm
     for name in LOOKED_UP_OFTEN:
         setattr(jvm, name, getattr(jvm, name))

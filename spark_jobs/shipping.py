@@ -17,7 +17,7 @@ def ship_code(session: SparkSession) -> None:
         return
     if remote and (worker_digest := session.conf.get(ON_WORKERS, "")):
         if worker_digest != digest():
-            # Modules that a worker has already imported would still be used.
+            # Workers would still use modules that they have imported.
             raise Refused("The Spark server runs another version of Weir; start it again.")
         return
     folder = Path(tempfile.mkdtemp(prefix="weir-code-"))

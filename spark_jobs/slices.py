@@ -15,7 +15,7 @@ from spark_jobs.paths import absolute_root
 def oldest(
     lake: LakeReader, from_seq: Mapping[str, int], to_seq: Mapping[str, int], most_rows: int
 ) -> dict[str, int]:
-    """Table → last commit of at most ``most_rows`` oldest rows, or one commit of any size."""
+    """Table → last commit of the ``most_rows`` oldest rows, or of one commit of any size."""
     commits = []
     for table, last_seq in to_seq.items():
         after_seq = from_seq.get(table, 0)
@@ -24,7 +24,7 @@ def oldest(
             times = lake.commit_times(table, after_seq)
             at = 0
             for seq in range(after_seq + 1, last_seq + 1):
-                # Several clocks date commits.
+                # Clocks differ, but commits of a table are in order.
                 at = max(at, times.get(seq, 0))
                 commits.append((at, seq, table, rows_by_commit[seq]))
     slice_end, total = {table: from_seq.get(table, 0) for table in to_seq}, 0

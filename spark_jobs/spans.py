@@ -1,4 +1,4 @@
-"""Spans of time with the needed rows, so that only these parts are read."""
+"""Spans of time, so that only parts with needed rows are read."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,13 +14,13 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LINES_AFTER_TRIGGER = timedelta(days=1)
 """Log lines about a checkpoint are looked up until this long after its trigger."""
 COMPARED_WITHIN = timedelta(days=1)
-"""A checkpoint is only compared with a snapshot that was read at most this long before it."""
+"""A checkpoint is compared with a snapshot that was read at most this long before it."""
 WINDOW = timedelta(milliseconds=WINDOW_MS)
 MOST_FILE_SPAN = timedelta(minutes=10)
 
 
 class JobLookup(NamedTuple):
-    """A ``Lookup`` with its job, of no checkpoints if ``to_ms`` is before ``from_ms``."""
+    """A ``Lookup`` with its job. If ``to_ms`` is before ``from_ms``, it has no checkpoints."""
 
     cluster: str
     job_id: str
@@ -52,8 +52,8 @@ def floor(at: datetime, length: timedelta) -> datetime:
 def windows_between(
     times: Sequence[tuple[datetime | None, datetime | None]], length: timedelta
 ) -> list[Span] | None:
-    """The spans of whole windows around the first and last instants of files; None if instants are
-    missing or a file spans too much time.
+    """The spans of whole windows around the first and last instants of files; None if these are
+    unknown or too far apart.
     """
     spans = [(first, last) for first, last in times if first is not None and last is not None]
     if len(spans) < len(times) or any(last - first > MOST_FILE_SPAN for first, last in spans):
@@ -64,6 +64,7 @@ def windows_between(
 
 
 def lookup_spans(lookups: Iterable[JobLookup]) -> tuple[list[Span], list[Span]]:
+    """Spans of triggers, and of log lines about them."""
     triggers = merge_spans(
         (instant(lookup.from_ms // 1000), instant(lookup.to_ms // 1000 + 1))
         for lookup in lookups

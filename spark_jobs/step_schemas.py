@@ -16,9 +16,8 @@ EVENT = pa.schema(
         *((column.name, in_microseconds(column.type)) for column in columns_of(LogEvent)),
     ]
 )
-"""A typed log event."""
 SERVED_EVENT = pa.schema([*EVENT, ("fields", pa.string()), ("served_reason", pa.string())])
-"""``fields``: JSON of the serving column; ``served_reason``: the reason or the change of state."""
+"""``fields``: JSON of the serving column; ``served_reason``: reason or change of state."""
 
 EXECUTION = schema(
     cluster="text",
@@ -33,9 +32,7 @@ EXECUTION = schema(
     deployed_at="instant",
     log="text",
 )
-"""Where an attempt of a subtask ran. ``log``: the log in which its TaskManager reported that it
-received the task.
-"""
+"""Where an attempt of a subtask ran. ``log``: in which its TaskManager reported the task."""
 UPDATED_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
 """``newly_placed``: job, task and host are known since this run."""
 LIFE = pa.schema(
@@ -83,7 +80,7 @@ file is.
 """
 
 COMPARISON = schema(checkpoint_id="int", trigger_time="int", directory="text", compared_with="text")
-"""A checkpoint, and the directory of the snapshot with which its upload is compared.
+"""A checkpoint, and the directory of the snapshot that its upload is compared with.
 ``trigger_time`` is in epoch ms.
 """
 METADATA_NEEDS = pa.schema(
@@ -93,14 +90,12 @@ METADATA_NEEDS = pa.schema(
         ("wanted_keys", pa.list_(pa.string())),
     ]
 )
-"""What a job needs from ``_metadata`` files. ``wanted_keys``: keys of snapshots whose full size or
-type it needs (``spark_jobs.fold.wanted_snapshots``).
+"""What a job needs from ``_metadata``. ``wanted_keys``: keys of snapshots whose full size or type
+it needs (``spark_jobs.fold.wanted_snapshots``).
 """
 LOOKUP = schema(
     from_ms="int", to_ms="int", keys=pa.list_(pa.string()), minutes=pa.list_(pa.int64())
 )
 """``spark_jobs.fold.checkpoints.Lookup`` as a row."""
 LOOKED_UP = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
-"""The spans that were looked up for a job."""
 STATE = pa.schema([*JOB_KEY, ("state", pa.binary())])
-"""The remembered state of a job."""

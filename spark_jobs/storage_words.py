@@ -1,4 +1,4 @@
-"""Codes of the storage audit, which Spark writes, and their sentences, which people read."""
+"""Codes of the storage audit, and their sentences for people."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ VERDICTS = {
     RECENT: message("Nothing refers to it, but it is too early to say that nothing will."),
     KEPT: message("It may be needed, or Weir cannot know, so it is kept."),
 }
-"""Every file has one verdict. Only ``retained_waste`` and ``orphan`` can get into a clean-up plan."""
+"""Every file has one verdict. Only ``retained_waste`` and ``orphan`` can get into a plan."""
 
 REASONS: dict[str, dict[str, str]] = {
     LIVE: {
@@ -142,7 +142,7 @@ REASONS: dict[str, dict[str, str]] = {
         ),
     },
 }
-"""Verdict → reason code → one sentence. There are no other reasons."""
+"""Verdict → reason code → one sentence."""
 
 KINDS = {
     "unacknowledged": message(
@@ -331,9 +331,9 @@ DOUBTS = {
         ("attest_again",),
     ),
 }
-"""Code → meaning of a doubt and the actions that end it. A doubt is something that may hide the only
-referrer of a file. Within its reach (``spark_jobs.storage.reach``) nothing is deleted. A root can be
-cleaned unless a doubt reaches all of it.
+"""Code → meaning of a doubt and the actions that end it. A doubt may hide the only referrer of a
+file: within its reach (``spark_jobs.storage.reach``) nothing is deleted. A root can be cleaned
+unless a doubt reaches all of it.
 """
 
 NOT_CLEANABLE = {

@@ -37,9 +37,9 @@ class WorkerRows:
         return self.source_rows.mapInArrow(self.make, spark_schema(self.schema))
 
     def write(self, folder: str, unrepeated: Sequence[str] = ()) -> Output:
-        """Write a file for each task with rows; returns names relative to the folder, which is
+        """Writes a file for each task with rows; returns names relative to the folder, which is
         absolute or of a scheme for which workers have credentials. Failed tasks may leave more
-        files. ``unrepeated``: columns of unique values, for which Parquet needs no dictionary.
+        files. ``unrepeated``: columns of unique values, which get no dictionary.
         """
         filesystem, path = fsspec.core.url_to_fs(folder)
         filesystem.makedirs(path, exist_ok=True)

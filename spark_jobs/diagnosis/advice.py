@@ -1,25 +1,22 @@
-"""The interval, pause and time-out that a job's last checkpoints advise."""
+"""Advises interval, pause and time-out by how long a job's last checkpoints took."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.duration_history import (
-    Durations,
-    durations_of,
-    rounded_up_ms,
-)
+from spark_jobs.diagnosis.duration_history import Durations, durations_of, rounded_up_ms
 from spark_jobs.diagnosis.samples import CheckpointSample
 from spark_jobs.diagnosis.statistics import quantile
 
 CHECKPOINTS_AT_LEAST = 100
-"""With fewer values the 99th percentile is the maximum, which is random."""
+"""With fewer values p99 is the maximum, which is random."""
 SAVEPOINTS_AT_LEAST = 5
 SPAN_AT_LEAST_MS = 86_400_000
 """Load varies over a day."""
-LEAST_MS = 60_000
-"""Least time-out: a stall of the network or a garbage collection may take this long."""
+LEAST_TIMEOUT_MS = 60_000
+"""A stall of the network or a garbage collection may take so long."""
 TIMES_CHECKPOINT, TIMES_SAVEPOINT = 5, 3
+"""The advised time-out as multiples of p99."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,8 @@ class InForce:
 
 
 @dataclass(frozen=True)
-class Advised:
-    """``value_ms`` is the current setting if no change is advised, None without advice."""
+class Advice:
+    """``value_ms``: the current setting if no change is advised; None if Weir cannot advise."""
 
     value_ms: int | None
     why: str
@@ -45,22 +42,22 @@ class Advised:
 class SettingsAdvice:
     """``missing``: what the history lacks; the advice is then None."""
 
-    interval: Advised | None = None
-    min_pause: Advised | None = None
-    timeout: Advised | None = None
+    interval: Advice | None = None
+    min_pause: Advice | None = None
+    timeout: Advice | None = None
     missing: tuple[str, ...] = ()
 
 
 def settings_advice(checkpoints: Iterable[CheckpointSample], settings: InForce) -> SettingsAdvice:
     history = durations_of(checkpoints, settings.timeout_ms)
     if len(history.checkpoints) < CHECKPOINTS_AT_LEAST:
-        seen = message(
+        too_few = message(
             "{checkpoints:count} of at least {at_least:number} completed checkpoints were seen",
             checkpoints=len(history.checkpoints),
             at_least=CHECKPOINTS_AT_LEAST,
         )
         missing = message(
-            "Not enough history for an interval and a time-out: {seen:message}.", seen=seen
+            "Not enough history for an interval and a time-out: {seen:message}.", seen=too_few
         )
         return SettingsAdvice(missing=(missing,))
     interval = interval_advice(history, settings)
@@ -69,9 +66,9 @@ def settings_advice(checkpoints: Iterable[CheckpointSample], settings: InForce) 
     )
 
 
-def interval_advice(history: Durations, settings: InForce) -> Advised:
+def interval_advice(history: Durations, settings: InForce) -> Advice:
     if settings.interval_ms is None:
-        return Advised(
+        return Advice(
             None, message("the interval in force is not known, or periodic checkpoints are off")
         )
     least_ms = max(interval_for(history.p99_ms), settings.fleet_minimum_ms)
@@ -86,58 +83,58 @@ def interval_advice(history: Durations, settings: InForce) -> Advised:
         why = message(
             "twice p99, so that checkpoints take at most half of the time; {p99:text}", p99=p99
         )
-    return Advised(max(settings.interval_ms, least_ms), why)
+    return Advice(max(settings.interval_ms, least_ms), why)
 
 
 def interval_for(p99_ms: float) -> int:
     return rounded_up_ms(2 * p99_ms)
 
 
-def pause_advice(interval: Advised, settings: InForce) -> Advised:
+def pause_advice(interval: Advice, settings: InForce) -> Advice:
     if interval.value_ms is None or settings.interval_ms is None:
-        return Advised(None, message("goes with the interval"))
+        return Advice(None, message("goes with the interval"))
     pause_ms, why = settings.min_pause_ms, message("left as it is")
     if interval.value_ms > settings.interval_ms:
         pause_ms = max(interval.value_ms // 2, pause_ms or 0)
         why = message("half of the interval, so that a slow checkpoint is not followed at once")
     if pause_ms is not None and pause_ms < settings.fleet_pause_ms:
-        return Advised(settings.fleet_pause_ms, message("the minimum pause of the fleet"))
-    return Advised(pause_ms, why)
+        return Advice(settings.fleet_pause_ms, message("the minimum pause of the fleet"))
+    return Advice(pause_ms, why)
 
 
-def timeout_advice(history: Durations, settings: InForce) -> Advised:
-    savepoint_ms = quantile(history.savepoints, 0.99) if history.savepoints else 0
-    fits_ms = rounded_up_ms(
-        max(TIMES_CHECKPOINT * history.p99_ms, TIMES_SAVEPOINT * savepoint_ms, LEAST_MS)
+def timeout_advice(history: Durations, settings: InForce) -> Advice:
+    savepoint_p99_ms = quantile(history.savepoints, 0.99) if history.savepoints else 0
+    advised_ms = rounded_up_ms(
+        max(TIMES_CHECKPOINT * history.p99_ms, TIMES_SAVEPOINT * savepoint_p99_ms, LEAST_TIMEOUT_MS)
     )
     basis = message(
         "by this history {fits_ms:duration}: 5 × p99 of checkpoints, 3 × that of savepoints, a "
         "minute at least",
-        fits_ms=fits_ms,
+        fits_ms=advised_ms,
     )
     if settings.timeout_ms is None:
-        return Advised(
+        return Advice(
             None, message("the time-out in force is not known; {basis:message}", basis=basis)
         )
-    if fits_ms == settings.timeout_ms:
-        return Advised(fits_ms, message("left as it is; {basis:message}", basis=basis))
-    if fits_ms < settings.timeout_ms and (doubt := _doubt(history)):
-        return Advised(
+    if advised_ms == settings.timeout_ms:
+        return Advice(advised_ms, message("left as it is; {basis:message}", basis=basis))
+    if advised_ms < settings.timeout_ms and (doubt := _doubt(history)):
+        return Advice(
             settings.timeout_ms,
             message("left as it is: {doubt:text}; {basis:message}", doubt=doubt, basis=basis),
         )
-    return Advised(
-        fits_ms,
+    return Advice(
+        advised_ms,
         message(
             "{basis:message}; {would_fail:text}",
             basis=basis,
-            would_fail=_would_fail(history, fits_ms),
+            would_fail=_would_fail(history, advised_ms),
         ),
     )
 
 
 def _p99_text(history: Durations) -> str:
-    late = (
+    expired_text = (
         message(
             "; {expired_checkpoints:count} expired, counted with the time that they were given",
             expired_checkpoints=len(history.expired),
@@ -146,7 +143,9 @@ def _p99_text(history: Durations) -> str:
         else ""
     )
     return message(
-        "p99 of checkpoints is {p99_ms:duration}{late:message}", p99_ms=history.p99_ms, late=late
+        "p99 of checkpoints is {p99_ms:duration}{late:message}",
+        p99_ms=history.p99_ms,
+        late=expired_text,
     )
 
 
@@ -166,6 +165,7 @@ def _would_fail(history: Durations, timeout_ms: int) -> str:
 
 
 def _doubt(history: Durations) -> str:
+    """Why the history allows no shorter time-out; empty if it does."""
     if expired := len(history.expired) + history.expired_savepoints:
         return message(
             "{expired:count} expired, and how long they would have taken is not known",
@@ -173,8 +173,7 @@ def _doubt(history: Durations) -> str:
         )
     if history.span_ms < SPAN_AT_LEAST_MS:
         return message(
-            "{span_ms:duration} of history, and a shorter one needs a day",
-            span_ms=history.span_ms,
+            "{span_ms:duration} of history, and a shorter one needs a day", span_ms=history.span_ms
         )
     if len(history.savepoints) < SAVEPOINTS_AT_LEAST:
         return message(

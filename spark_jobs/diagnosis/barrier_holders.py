@@ -1,5 +1,5 @@
-"""The vertex that holds a checkpoint's barrier: the origin of back-pressure while it ran. At a
-blocked vertex a barrier waits until the vertex downstream has processed the buffers in between.
+"""The origin of back-pressure that holds a checkpoint's barrier. At a blocked vertex a barrier
+waits until the vertex downstream has processed the buffers in between.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 @dataclass(frozen=True)
 class Holder:
-    """``held``: ids of the vertices that the holder blocks; ``path``: names from the farthest of
-    them to the holder. ``is_busy_known``: never before Flink 1.13.
+    """``held``: ids of the vertices that it blocks; ``path``: names from the farthest of these to
+    the holder. ``is_busy_known``: false before Flink 1.13.
     """
 
     vertex_id: str
@@ -48,7 +48,7 @@ def pressure_is_known(window: JobWindow) -> bool:
 def newest_holder(
     window: JobWindow, limits: Limits, checkpoints: Sequence[CheckpointSample]
 ) -> Holder | None:
-    """``checkpoints``: oldest first."""
+    """The holder of the newest checkpoint that has one. ``checkpoints``: oldest first."""
     holders = (_holder_of(window, limits, checkpoint) for checkpoint in reversed(checkpoints))
     return next(filter(None, holders), None)
 
@@ -59,13 +59,13 @@ def _holder_of(window: JobWindow, limits: Limits, checkpoint: CheckpointSample) 
         holder = _present_holder(window, limits)
         if holder:
             return holder
-    past: dict[int, dict[str, VertexPast]] = {}
+    windows: dict[int, dict[str, VertexPast]] = {}
     for vertex in window.past:
         if vertex.window_start_ms <= to_ms and vertex.window_start_ms + WINDOW_MS >= from_ms:
-            past.setdefault(vertex.window_start_ms, {})[vertex.vertex_id] = vertex
+            windows.setdefault(vertex.window_start_ms, {})[vertex.vertex_id] = vertex
     holders = (
-        _past_holder(window, past[start_ms], min(start_ms + WINDOW_MS, window.at_ms))
-        for start_ms in sorted(past, reverse=True)
+        _past_holder(window, windows[start_ms], min(start_ms + WINDOW_MS, window.at_ms))
+        for start_ms in sorted(windows, reverse=True)
     )
     return next(filter(None, holders), None)
 
@@ -79,21 +79,21 @@ def _present_holder(window: JobWindow, limits: Limits) -> Holder | None:
         )
     except NotJudged:
         return None
-    held = {
+    blocked = {
         vertex_id: tuple(sorted(held_vertex.vertex_id for held_vertex, _path in ways))
         for vertex_id in pressure.roots
         if (ways := pressure.ways_to(vertex_id))
     }
-    if not held:
+    if not blocked:
         return None
-    vertex_id = min(held, key=lambda id: (-len(held[id]), id))
+    vertex_id = min(blocked, key=lambda id: (-len(blocked[id]), id))
     paths = (path for _held, path in pressure.ways_to(vertex_id))
     longest = max(paths, key=lambda path: (len(path), path))
     names = tuple(window.vertex_name(id) for id in longest)
     return Holder(
         vertex_id,
         window.vertex_name(vertex_id),
-        held[vertex_id],
+        blocked[vertex_id],
         names,
         window.at_ms,
         pressure.roots[vertex_id].measured,
@@ -116,7 +116,7 @@ def _past_holder(
     }
     if not candidates:
         return None
-    # First a vertex that is known to be busy, then the one that blocks most vertices.
+    # A vertex that is known to be busy, then one that blocks most vertices.
     vertex_id = min(
         candidates, key=lambda id: (not vertices[id].busy_share, -len(candidates[id]), id)
     )
@@ -133,7 +133,7 @@ def _past_holder(
 
 
 def _paths_to(origin: str, topology: Topology, blocked: set[str]) -> dict[str, tuple[str, ...]]:
-    """Of each blocked vertex upstream: the ids from that vertex to the origin."""
+    """Blocked vertex upstream → the ids from that vertex to the origin."""
     paths: dict[str, tuple[str, ...]] = {origin: (origin,)}
     waiting = [origin]
     for target in waiting:  # grows during the loop

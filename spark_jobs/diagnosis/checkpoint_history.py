@@ -6,7 +6,7 @@ from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 FAILED_OUTCOMES = frozenset({"declined", "expired", "failed"})
-"""A refusal before the start (preflight), or an abort by a cancel or stop, is no failure."""
+"""A refusal before the start, or an abort by a cancel or stop, is no failure."""
 
 COUNTED_REASONS = frozenset(
     {
@@ -18,16 +18,15 @@ COUNTED_REASONS = frozenset(
         "FINALIZE_CHECKPOINT_FAILURE",
     }
 )
-"""Reasons that use up one of ``tolerable-failed-checkpoints``."""
+"""Reasons that count towards ``tolerable-failed-checkpoints``."""
 
 INCREMENTAL_SIZE_SINCE = (1, 15)
-"""Since this release REST reports full and uploaded size separately."""
+"""REST reports full and uploaded size separately."""
 
 NO_ID = 0
-"""The id of a checkpoint that failed before Flink gave it one; Flink counts from 1."""
+"""The id of checkpoints that failed before Flink gave them one; Flink counts from 1."""
 
 FLINK_TIMEOUT_MS = 600_000
-"""Flink's default of ``execution.checkpointing.timeout``."""
 
 
 def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
@@ -42,7 +41,9 @@ def has_checkpoints(window: JobWindow) -> bool:
 
 
 def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
-    """By time of trigger. Raises NotJudged as above."""
+    """Checkpoints that ended in the last ``look_back_s``, by time of trigger. Raises NotJudged like
+    ``has_checkpoints``.
+    """
     if not has_checkpoints(window):
         return []
     since_ms = window.at_ms - look_back_s * 1000
@@ -62,6 +63,7 @@ def outcomes_of(checkpoints: Sequence[CheckpointSample]) -> frozenset[str]:
 
 
 def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:
+    """Without savepoints."""
     return [
         checkpoint
         for checkpoint in checkpoints
@@ -70,8 +72,8 @@ def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]
 
 
 def consecutive_failures(window: JobWindow) -> int:
-    """What Flink compares with ``tolerable-failed-checkpoints``: counted failures since the last
-    completed checkpoint or savepoint. Failed savepoints count too.
+    """Failures since the last completed checkpoint or savepoint, which Flink compares with
+    ``tolerable-failed-checkpoints``. Failed savepoints count too.
     """
     failures = 0
     for checkpoint in sorted(window.checkpoints, key=by_time):

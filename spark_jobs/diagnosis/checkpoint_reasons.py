@@ -13,10 +13,10 @@ class ReasonWords:
 
 
 LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"})
-"""A task or the job failed while the checkpoint was pending. Flink does not count these."""
+"""Reasons that Flink does not count: a task or the job failed while the checkpoint was pending."""
 
 JOB_NOT_LISTED = "JOB_NOT_LISTED"
-"""The job was no longer listed while the checkpoint was pending: the outcome is unknown."""
+"""The job was no longer listed, so the outcome is unknown."""
 
 _LOOK_AT_EXCEPTION = message(
     "Read the exception: it comes from the job's own code, from the state backend or from the "
@@ -39,8 +39,8 @@ REASON_WORDS: dict[str, ReasonWords] = {
             "throttling, network."
         ),
     ),
-    # The only place of this reason in Flink (1.12 to 2.3): a TaskExecutor does not run the task
-    # that it is asked to trigger.
+    # Flink (1.12 to 2.3) gives this reason only if a TaskExecutor does not run the task whose
+    # checkpoint it should trigger.
     "TASK_CHECKPOINT_FAILURE": ReasonWords(
         message(
             "A TaskManager no longer ran a task in which it was asked to trigger the checkpoint: "

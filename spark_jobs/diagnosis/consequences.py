@@ -1,5 +1,5 @@
-"""Which findings follow from which, by rule: cause → consequences. Both findings must be about the
-same vertex (``vertex``), name the same cause of failures (``cause``), or be of one job at one time
+"""Which rules' findings follow from which: cause → consequences. ``Tie``: both findings are about
+one vertex (``vertex``), name one cause of failures (``cause``), or are of one job at one time
 (``job``).
 """
 
@@ -29,27 +29,20 @@ _SLOW_PHASE: dict[str, Tie] = {
 }
 
 CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
-    # Not ``job``: other problems of the job at that time may have other causes than its bucket.
+    # Other problems of the ``job`` may have other causes than its bucket.
     "store.faults": {
         "checkpoint.declined": "cause",
         "checkpoint.failed": "cause",
         "restart.loop": "cause",
         "job.failed": "cause",
     },
-    # One subtask has most of the records: it is busy, blocks others, and writes the most state.
+    # One subtask has most records: it is busy, blocks others, and writes the most state.
     "data.skew": _HOT_SUBTASK,
     "pressure.skew": {"pressure.root": "vertex", **_HELD_BARRIERS},
     "rocksdb.write_stall": _HOT_SUBTASK,
     # Barriers come no faster than the records before them.
-    "pressure.root": {
-        "checkpoint.stalled": "job",
-        "source.lag_growing": "job",
-        **_HELD_BARRIERS,
-    },
-    "pressure.outbound": {
-        "source.lag_growing": "job",
-        **_HELD_BARRIERS,
-    },
+    "pressure.root": {"checkpoint.stalled": "job", "source.lag_growing": "job", **_HELD_BARRIERS},
+    "pressure.outbound": {"source.lag_growing": "job", **_HELD_BARRIERS},
     "checkpoint.start_delay": _SLOW_PHASE,
     "checkpoint.alignment": _SLOW_PHASE,
     "checkpoint.sync": _SLOW_PHASE,
@@ -78,12 +71,13 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
     "start.workers_lost": {"restart.loop": "job", "job.failed": "job", "checkpoint.stalled": "job"},
     "jobmanager.crash_loop": {"job.failed": "job", "checkpoint.stalled": "job"},
     "source.idle": {"source.lag_growing": "vertex", "watermark.stalled": "job"},
-    # Windows and joins keep what waits for event time.
+    # Windows and joins keep records that wait for event time.
     "watermark.stalled": {"checkpoint.size_growth": "job"},
 }
 
 
 @cache
 def all_consequences(cause: str) -> frozenset[str]:
+    """Includes indirect consequences."""
     direct = CONSEQUENCES.get(cause, {})
     return frozenset(direct).union(*map(all_consequences, direct))

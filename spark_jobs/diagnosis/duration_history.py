@@ -1,5 +1,3 @@
-"""How long a job's checkpoints and savepoints took."""
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,13 +8,14 @@ _SECONDS = (1, 2, 3, 5, 10, 15, 20, 30)
 _MINUTES = (60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700)
 _HOURS = (3_600, 7_200, 10_800, 21_600, 43_200, 86_400)
 _STEPS_MS = [1_000 * step_s for step_s in (*_SECONDS, *_MINUTES, *_HOURS)]
-"""Durations that people would write."""
+"""Round durations, as people write settings."""
 
 
 @dataclass(frozen=True)
 class Durations:
-    """In ms, of completed checkpoints and savepoints. ``expired``: until they expired. ``span_ms``:
-    from the first to the last trigger of completed checkpoints.
+    """In ms, of completed checkpoints and savepoints. ``expired``: until they expired.
+    ``expired_savepoints``: their number. ``span_ms``: between the first and the last trigger of
+    completed checkpoints.
     """
 
     checkpoints: tuple[int, ...]
@@ -31,9 +30,9 @@ class Durations:
 
 
 def durations_of(history: Iterable[CheckpointSample], timeout_ms: int | None) -> Durations:
-    """``timeout_ms``: the duration of expired checkpoints that have none."""
+    """``timeout_ms``: for expired checkpoints without a duration."""
     durations: dict[tuple[str, bool], list[int]] = {}
-    triggered = []
+    triggers_ms = []
     for sample in history:
         duration_ms = sample.end_to_end_ms
         if duration_ms is None and sample.outcome == "expired":
@@ -43,18 +42,18 @@ def durations_of(history: Iterable[CheckpointSample], timeout_ms: int | None) ->
                 duration_ms
             )
         if sample.outcome == "completed" and not sample.is_savepoint:
-            triggered.append(sample.trigger_time_ms)
+            triggers_ms.append(sample.trigger_time_ms)
     return Durations(
         tuple(durations.get(("completed", False), ())),
         tuple(durations.get(("completed", True), ())),
         tuple(durations.get(("expired", False), ())),
         len(durations.get(("expired", True), ())),
-        max(triggered) - min(triggered) if triggered else 0,
+        max(triggers_ms) - min(triggers_ms) if triggers_ms else 0,
     )
 
 
 def rounded_up_ms(duration_ms: float) -> int:
-    """The next figure that people would write; whole days beyond a day."""
+    """The next round duration; whole days beyond a day."""
     day_ms = _STEPS_MS[-1]
     in_days_ms = int(-(-duration_ms // day_ms) * day_ms)
     return next((step_ms for step_ms in _STEPS_MS if duration_ms <= step_ms), in_days_ms)

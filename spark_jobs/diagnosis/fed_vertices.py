@@ -1,5 +1,5 @@
-"""Event time of vertices with several feeders, by the watermark that each feeder sends: since Flink
-2.0 there is no other figure.
+"""Event time of vertices with several feeders, by the watermark of each feeder: since Flink 2.0
+there is no other figure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Literal
 from spark_jobs.diagnosis.samples import VertexGauges
 
 PAIRED_MS = 10_000
-"""Samples of two vertices this close belong together: Flink updates its figures every 10 s."""
+"""Samples of two vertices this close belong together: Flink updates figures every 10 s."""
 SLACK_MS = 15_000
 """Figures of one event time are taken at different moments."""
 
@@ -18,8 +18,8 @@ UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 
 @dataclass(frozen=True)
 class FedSample:
-    """A sample of such a vertex. ``sent_ms``: feeder → watermark, None if unknown.
-    ``unknown_because``: why the distance between its inputs is unknown, if it is.
+    """A sample of a vertex with feeders. ``sent_ms``: feeder → watermark, None if unknown.
+    ``unknown_because``: why the distance between inputs is unknown; None if known.
     """
 
     vertex_id: str
@@ -29,7 +29,7 @@ class FedSample:
 
     @property
     def known_ms(self) -> dict[str, int]:
-        return {feeder: sent for feeder, sent in self.sent_ms.items() if sent is not None}
+        return {feeder: sent_ms for feeder, sent_ms in self.sent_ms.items() if sent_ms is not None}
 
     @property
     def slowest(self) -> str:
@@ -47,29 +47,30 @@ class FedSample:
 def fed_samples(
     vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
 ) -> list[FedSample]:
-    """One for each report of a watermark that the vertex received. ``samples``: by vertex."""
     if len(feeders) < 2:
         return []
     fed: list[FedSample] = []
     for sample in samples.get(vertex_id, ()):
         if sample.received_watermark_ms is not None:
-            sent = {feeder: _sent_ms(samples.get(feeder, ()), sample.at_ms) for feeder in feeders}
+            sent_ms = {
+                feeder: _sent_ms(samples.get(feeder, ()), sample.at_ms) for feeder in feeders
+            }
             fed.append(
                 FedSample(
                     vertex_id,
                     sample.at_ms,
-                    sent,
-                    _why_unknown(sample.received_watermark_ms, sample.sent_watermark_ms, sent),
+                    sent_ms,
+                    _why_unknown(sample.received_watermark_ms, sample.sent_watermark_ms, sent_ms),
                 )
             )
     return fed
 
 
-def is_waited_for(slow_ms: int, fast_ms: int, sent_on_ms: int) -> bool:
-    """Whether an operator that sent this watermark still waits for its slower input; the watermark
-    of an idle input stands still.
+def is_waited_for(slow_ms: int, fast_ms: int, forwarded_ms: int) -> bool:
+    """Whether an operator that forwards ``forwarded_ms`` still waits for its slower input. An idle
+    input's watermark stands still.
     """
-    return sent_on_ms - slow_ms <= max((fast_ms - slow_ms) / 2, SLACK_MS)
+    return forwarded_ms - slow_ms <= max((fast_ms - slow_ms) / 2, SLACK_MS)
 
 
 def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
@@ -86,28 +87,31 @@ def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
 
 
 def _why_unknown(
-    received_ms: int, sent_on_ms: int | None, sent: Mapping[str, int | None]
+    received_ms: int, forwarded_ms: int | None, sent_ms: Mapping[str, int | None]
 ) -> UnknownBecause | None:
-    watermarks_ms = [watermark_ms for watermark_ms in sent.values() if watermark_ms is not None]
-    if len(watermarks_ms) < len(sent) or sent_on_ms is None:
+    watermarks_ms = [watermark_ms for watermark_ms in sent_ms.values() if watermark_ms is not None]
+    if len(watermarks_ms) < len(sent_ms) or forwarded_ms is None:
         return "no_watermark"
     slow_ms, fast_ms = min(watermarks_ms), max(watermarks_ms)
     if slow_ms - received_ms > max((fast_ms - slow_ms) / 2, SLACK_MS):
         return "in_flight"
     # The vertex is past its slowest feeder's watermark if a subtask or an input is marked idle.
-    return None if is_waited_for(slow_ms, fast_ms, max(received_ms, sent_on_ms)) else "marked_idle"
+    return (
+        None if is_waited_for(slow_ms, fast_ms, max(received_ms, forwarded_ms)) else "marked_idle"
+    )
 
 
 def apart_ms(gauges: VertexGauges) -> int | None:
-    """How far the first input is ahead of the second. None if this is unknown, or if the operator
-    does not wait for the slower input.
+    """How far the first input is ahead of the second. None if unknown, or if the operator does not
+    wait for the slower input.
     """
     first, second = gauges.input1_watermark_ms, gauges.input2_watermark_ms
     if first is None or second is None:
         return None
-    sent = gauges.sent_watermark_ms
+    forwarded_ms = gauges.sent_watermark_ms
     return (
         first - second
-        if sent is None or is_waited_for(min(first, second), max(first, second), sent)
+        if forwarded_ms is None
+        or is_waited_for(min(first, second), max(first, second), forwarded_ms)
         else None
     )

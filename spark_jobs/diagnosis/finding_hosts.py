@@ -1,5 +1,5 @@
-"""Hosts that a finding names: ``host`` and ``hosts`` in its data, at any depth, and related
-subjects.
+"""Hosts that a finding names: ``host`` and ``hosts`` in its data, nested at most ``DEEPEST`` times,
+and related subjects.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The results of a rule: findings with their evidence, or the data that the rule lacked."""
+"""Results of a rule: findings with evidence, or the data that the rule lacked."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,8 +30,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another subject of the finding: a checkpoint, a host, or a back-pressured vertex with
-    ``path`` (names from that vertex to the origin).
+    """Another subject: a checkpoint, a host, or a back-pressured vertex with ``path`` (names from
+    that vertex to the origin).
     """
 
     kind: str
@@ -65,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """``missing``: which data the rule lacked, in words for people."""
+    """``missing``: the data that the rule lacked, for people."""
 
     rule: str
     missing: str
@@ -78,7 +78,7 @@ class Diagnosis:
 
 
 class NotJudged(Exception):
-    """Raised by a rule that lacks data; the text names them for people."""
+    """Raised by a rule that lacks data; the text names these for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Threshold:
 
 
 class Limits:
-    """Raises ValueError if an override is out of bounds or has an unknown key."""
+    """Thresholds in force, by key. Raises ValueError for unknown keys and values out of bounds."""
 
     def __init__(
         self, thresholds: Iterable[Threshold], overrides: Mapping[str, float] | None = None
@@ -124,12 +124,7 @@ class Limits:
         return self._values[key]
 
     def evidence(
-        self,
-        name: str,
-        value: float | int | None,
-        key: str,
-        note: str = "",
-        comparison: str = ">=",
+        self, name: str, value: float | int | None, key: str, note: str = "", comparison: str = ">="
     ) -> Evidence:
         """``value`` is in the unit of the threshold."""
         unit = self._thresholds[key].unit

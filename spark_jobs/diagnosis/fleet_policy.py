@@ -1,4 +1,4 @@
-"""The least checkpoint interval and pause that a shared storage allows, and settings below them."""
+"""The least interval and pause that a shared storage allows, and settings below them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ THRESHOLDS = tuple(Threshold(key, 0, "s", 0, 86_400, _REASON) for key in (INTERV
 
 @dataclass(frozen=True)
 class Breach:
-    """``set_ms``: the value in force, which is below ``least_ms``; None if unknown."""
+    """``set_ms``: the value in force, below ``least_ms``; None if unknown."""
 
     threshold: str
     option: str
@@ -23,9 +23,7 @@ class Breach:
 
 
 def breaches(interval_ms: int, min_pause_ms: int | None, limits: Limits) -> Iterator[Breach]:
-    """Flink's ``CheckpointCoordinator`` uses the minimum pause as the interval if the pause is
-    longer.
-    """
+    """Flink's ``CheckpointCoordinator`` uses a minimum pause above the interval as interval."""
     least_interval_ms, least_pause_ms = (round(limits[key] * 1000) for key in (INTERVAL, PAUSE))
     if max(interval_ms, min_pause_ms or 0) < least_interval_ms:
         yield Breach(INTERVAL, "execution.checkpointing.interval", interval_ms, least_interval_ms)

@@ -41,7 +41,6 @@ class Health:
 
 
 def health_of(findings: Iterable[Any], *, judged: bool = True) -> Health:
-    """``judged``: whether any rule had data of the job."""
     deductions = deductions_of(findings)
     if not judged:
         return Health(None, deductions)

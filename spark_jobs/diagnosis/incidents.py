@@ -1,7 +1,7 @@
 """Groups findings of one cause into incidents, in any order of arrival. Two findings near in time
-belong together if one follows from the other in one job, if they are of one rule about one subject,
-or if they are of one rule and name the same broken thing. Clusters are kept apart: host names
-repeat, and people may see only some clusters.
+belong together if one follows from the other in one job, or if they are of one rule and about one
+subject or one broken thing. Clusters are kept apart: host names repeat, and people may see only
+some clusters.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -15,14 +15,14 @@ from spark_jobs.diagnosis.consequences import CONSEQUENCES
 MIN_REACH = timedelta(minutes=5)
 """A consequence may be judged minutes before or after its cause."""
 RECURS_WITHIN = timedelta(minutes=15)
-"""Longer than the hold of alerts: one that flaps stays in one incident."""
+"""Longer than the hold of alerts: an alert that flaps is one incident."""
 MOST_COMPARED = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """``vertices``: ids; ``shared``: broken things that other jobs may also name; ``causes``: codes
-    of failure causes.
+    """What may connect findings. ``vertices``: ids; ``shared``: broken things that other jobs may
+    also name; ``causes``: codes of failure causes.
     """
 
     vertices: frozenset[str] = frozenset()
@@ -32,7 +32,9 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class IncidentFinding:
-    """``job`` is the same for all ids that a job had; ``lasts``: the hold time of the rule."""
+    """``job``: the same for all ids of a job. ``rank``: of the severity, highest for the worst.
+    ``lasts``: the hold time of the rule.
+    """
 
     key: int
     cluster: str
@@ -62,7 +64,7 @@ def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, A
 
 
 def connecting_causes(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
-    """Causes that may connect an open finding with others; lost TaskManagers may not."""
+    """Causes by which an open finding may join others, without lost TaskManagers."""
     if rule == "restart.loop" and isinstance(groups := data.get("groups"), Mapping):
         return frozenset(map(str, groups))
     if rule == "checkpoint.declined" and data.get("reason"):
@@ -98,18 +100,18 @@ def belong_together(finding: IncidentFinding, other: IncidentFinding) -> bool:
 def incidents(
     findings: Iterable[IncidentFinding], known: Mapping[int, Hashable] | None = None
 ) -> list[frozenset[int]]:
-    """The keys of each incident's findings, ordered by the smallest key. ``known``: incidents by
-    key of finding; findings of one known incident stay together.
+    """The keys of each incident's findings, smallest first. ``known``: incidents by key of finding;
+    findings of one known incident stay together.
     """
     rows = sorted(
         {finding.key: finding for finding in findings}.values(), key=lambda finding: finding.key
     )
     groups = _Groups([row.key for row in rows])
-    first_of: dict[Hashable, int] = {}
+    first_keys: dict[Hashable, int] = {}
     for finding in rows:
         incident = (known or {}).get(finding.key)
         if incident is not None:
-            groups.join(finding.key, first_of.setdefault(incident, finding.key))
+            groups.join(finding.key, first_keys.setdefault(incident, finding.key))
     for candidates in _comparable(rows):
         candidates.sort(key=lambda finding: finding.first_seen)
         for index, finding in enumerate(candidates):
@@ -124,25 +126,25 @@ def incidents(
 
 
 def cause_of(members: Collection[IncidentFinding]) -> IncidentFinding:
-    """The finding that most others follow from; if several are equal, an open one, then the worst,
-    then the first. ``members``: at least one.
+    """The finding that most others follow from; among equals an open one, then the worst, then the
+    first. ``members``: at least one.
     """
     newest = sorted(members, key=lambda member: (member.last_seen, member.key))[-MOST_COMPARED:]
     consequences = {
         finding.key: [other for other in newest if other is not finding and follows(other, finding)]
         for finding in newest
     }
-    has_cause = {other.key for findings in consequences.values() for other in findings}
-    reach = {
+    keys_with_cause = {other.key for findings in consequences.values() for other in findings}
+    counts = {
         finding.key: len(_reachable(finding, consequences))
         for finding in newest
-        if finding.key not in has_cause
+        if finding.key not in keys_with_cause
     }
-    without_cause = [finding for finding in newest if finding.key in reach]
+    without_cause = [finding for finding in newest if finding.key in counts]
     return min(
         without_cause,
         key=lambda finding: (
-            -reach[finding.key],
+            -counts[finding.key],
             not finding.is_open,
             -finding.rank,
             finding.first_seen,
@@ -167,6 +169,8 @@ def in_order_of_cause(members: Collection[IncidentFinding]) -> list[IncidentFind
 
 
 class _Groups:
+    """Disjoint sets of keys (union-find); the root of a set is its smallest key."""
+
     def __init__(self, keys: Sequence[int]) -> None:
         self._parent = {key: key for key in keys}
 
@@ -210,6 +214,7 @@ def _reachable(
 
 
 def _depths(members: Iterable[IncidentFinding]) -> dict[str, int]:
+    """Rule → the largest number of rules in a row that lead to it."""
     rules = {member.rule for member in members}
     depths: dict[str, int] = {}
 
@@ -246,7 +251,7 @@ def _shared_names(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
         )
     elif rule == "checkpoint.declined":
         hosts = {row.get("host") for row in _rows(data.get("declines"))}
-        [host] = hosts if len(hosts) == 1 else [None]
+        host = hosts.pop() if len(hosts) == 1 else None
         if host and data.get("reason"):
             yield message("host {host:name} {data:name}", host=str(host), data=str(data["reason"]))
     elif rule == "restore.missing_file":

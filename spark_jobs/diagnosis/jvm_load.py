@@ -1,5 +1,5 @@
-"""Garbage collection and CPU of a JVM as a cause of busy tasks. In Flink's metrics a thread that
-waits for a collection, a lock or an answer is busy. CPU time shows the difference.
+"""Garbage collection and CPU of a JVM as a cause of busy tasks. A thread that waits for a
+collection, a lock or an answer is busy in Flink's metrics, but uses no CPU.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,16 +11,17 @@ from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample, VertexWindow
 
 GC_RATIO = 0.1
-"""A healthy JVM collects for a few percent of the time; a tenth slows every task."""
-LEAST_MS = 5_000
-"""Least time between two samples that are compared."""
+"""A healthy JVM collects for a few percent of the time."""
+LEAST_APART_MS = 5_000
 NEARLY_ALL = 0.9
+"""Of the processors that the JVM sees."""
 HARDLY = 0.5
+"""Of the busy threads."""
 
 
 @dataclass(frozen=True)
 class JvmLoad:
-    """``gc_ratio``: the share of time in collections; ``cpu_used``: busy processors."""
+    """``gc_ratio``: share of time in collections; ``cpu_used``: busy processors."""
 
     taskmanager_id: str
     host: str | None
@@ -44,14 +45,16 @@ class JvmCause:
 
 
 def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
-    """By TaskManager, from two samples, the newest in this window."""
+    """Load of each TaskManager between two samples, the newer one in this window."""
     samples_by_name: dict[str, list[TaskManagerSample]] = {}
     for sample in sorted(window.taskmanagers, key=lambda sample: sample.at_ms):
         samples_by_name.setdefault(sample.taskmanager_id, []).append(sample)
     loads = {}
     for name, samples in samples_by_name.items():
         newest = samples[-1]
-        earlier = [sample for sample in samples[:-1] if sample.at_ms <= newest.at_ms - LEAST_MS]
+        earlier = [
+            sample for sample in samples[:-1] if sample.at_ms <= newest.at_ms - LEAST_APART_MS
+        ]
         if newest.at_ms >= window.window_start_ms and earlier:
             gc, cpu = (_rate(earlier[-1], newest, counter) for counter in ("gc_ms", "cpu_ms"))
             # Concurrent collectors count the same time twice.
@@ -77,19 +80,19 @@ def taskmanager_of(
 
 
 def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
-    """The JVM that collects most, else the one with most busy threads. ``busy``: the number of busy
-    threads by TaskManager.
+    """The JVM that collects most, else the one with most busy threads. ``busy``: their number by
+    TaskManager.
     """
     loads = [load for name, load in jvm_loads(window).items() if name in busy]
-    collecting = [load for load in loads if load.gc_ratio is not None]
+    loads_with_gc = [load for load in loads if load.gc_ratio is not None]
     if not loads:
         return JvmCause()
     worst = max(
-        collecting or loads,
+        loads_with_gc or loads,
         key=lambda load: (load.gc_ratio or 0, busy[load.taskmanager_id], load.taskmanager_id),
     )
     evidence = []
-    collects = worst.gc_ratio is not None and worst.gc_ratio >= GC_RATIO
+    is_collecting = worst.gc_ratio is not None and worst.gc_ratio >= GC_RATIO
     if worst.gc_ratio is not None:
         evidence.append(
             Evidence(
@@ -97,7 +100,7 @@ def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
                 worst.gc_ratio,
                 "ratio",
                 GC_RATIO,
-                ">=" if collects else "<",
+                ">=" if is_collecting else "<",
             )
         )
     if worst.cpu_used is not None:
@@ -114,11 +117,12 @@ def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
                 note=note,
             )
         )
-    return JvmCause(tuple(evidence), *_explain(worst, collects, busy[worst.taskmanager_id]))
+    return JvmCause(tuple(evidence), *_explain(worst, is_collecting, busy[worst.taskmanager_id]))
 
 
-def _explain(load: JvmLoad, collects: bool, busy: float) -> tuple[str, str]:
-    if collects and load.gc_ratio is not None:
+def _explain(load: JvmLoad, is_collecting: bool, busy: float) -> tuple[str, str]:
+    """``sentence`` and ``next_step`` of a ``JvmCause``."""
+    if is_collecting and load.gc_ratio is not None:
         return (
             message(
                 "The JVM of {where:name} collected garbage for {gc_ratio:share} of the time, which "

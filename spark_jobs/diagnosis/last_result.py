@@ -1,4 +1,4 @@
-"""Caches the last result: several rules compute the same for one window."""
+"""Caches a function's last result: several rules ask the same of one window."""
 
 from collections.abc import Callable
 from operator import is_
@@ -9,7 +9,7 @@ ResultT = TypeVar("ResultT")
 
 
 def caches_last_result(
-    same: Callable[[Any, Any], bool] = is_,
+    is_same: Callable[[Any, Any], bool] = is_,
 ) -> Callable[[Callable[[ArgumentT], ResultT]], Callable[[ArgumentT], ResultT]]:
 
     def caching(function: Callable[[ArgumentT], ResultT]) -> Callable[[ArgumentT], ResultT]:
@@ -18,7 +18,7 @@ def caches_last_result(
         def cached(argument: ArgumentT) -> ResultT:
             nonlocal last
             previous = last  # read once: another thread may replace it
-            if previous is None or not same(previous[0], argument):
+            if previous is None or not is_same(previous[0], argument):
                 previous = last = argument, function(argument)
             return previous[1]
 

@@ -1,4 +1,4 @@
-"""Lost checkpoints of one outcome: their number and share, and how many more the job tolerates."""
+"""Lost checkpoints of one outcome: number, share, and how many more the job tolerates."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,12 @@ from spark_jobs.diagnosis.checkpoint_history import (
     outcomes_of,
     recent,
 )
-from spark_jobs.diagnosis.findings import (
-    Confidence,
-    Evidence,
-    Finding,
-    Limits,
-    Severity,
-    Threshold,
-)
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Severity, Threshold
 from spark_jobs.diagnosis.rule import Words, job_finding
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 NEVER = 2**31 - 1
-"""Flink's number of tolerable failures if lost checkpoints never fail the job."""
+"""``tolerable-failed-checkpoints`` if lost checkpoints never fail the job."""
 
 CRITICAL_AT_LEAST = 4
 """A lost share of fewer checkpoints is no trend."""
@@ -73,8 +66,9 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
 
 @dataclass(frozen=True)
 class Losses:
-    """``lost``: with the outcome in question, oldest first. ``periodic``: number of checkpoints
-    without savepoints; ``periodic_lost``: lost with any outcome.
+    """``lost``: checkpoints with the rule's outcome, oldest first. ``periodic``: number of
+    checkpoints without savepoints; ``periodic_lost``: how many of these were lost. ``consecutive``:
+    failures in a row that Flink counts; it allows ``tolerable``.
     """
 
     lost: tuple[CheckpointSample, ...]
@@ -101,7 +95,7 @@ class Losses:
 
 
 def find_losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
-    """None if no checkpoint was lost this way. Raises NotJudged if no checkpoint is known."""
+    """None if no checkpoint has this outcome. Raises NotJudged if no checkpoint is known."""
     if has_checkpoints(window) and outcome not in outcomes_of(window.checkpoints):
         return None
     ended = recent(window, look_back_s)
@@ -111,8 +105,7 @@ def find_losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses |
     judged = [
         sample
         for sample in ended
-        if not sample.is_savepoint
-        and (sample.outcome == "completed" or sample.outcome in FAILED_OUTCOMES)
+        if not sample.is_savepoint and sample.outcome in ("completed", *FAILED_OUTCOMES)
     ]
     return Losses(
         lost=lost,
@@ -124,8 +117,12 @@ def find_losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses |
 
 
 def severity_of(losses: Losses, rule_id: str, limits: Limits) -> Severity:
-    left = losses.tolerance_left
-    if left is not None and losses.consecutive and left <= limits[f"{rule_id}.tolerance_left"]:
+    tolerance = losses.tolerance_left
+    if (
+        tolerance is not None
+        and losses.consecutive
+        and tolerance <= limits[f"{rule_id}.tolerance_left"]
+    ):
         return "critical"
     if losses.periodic < CRITICAL_AT_LEAST:
         return "warning"
@@ -143,7 +140,9 @@ def loss_finding(
     is_harmless: bool = False,
     **words: Unpack[Words],
 ) -> Finding:
-    numbers = [sample.checkpoint_id for sample in losses.lost if sample.checkpoint_id != NO_ID]
+    checkpoint_ids = [
+        sample.checkpoint_id for sample in losses.lost if sample.checkpoint_id != NO_ID
+    ]
     words["next_step"] = message(
         "{next_step:text} {consequence:text}",
         next_step=words["next_step"],
@@ -151,11 +150,8 @@ def loss_finding(
     )
     words["seen_at_ms"] = losses.newest.ended_ms
     words["began_at_ms"] = min(sample.ended_ms for sample in losses.lost)
-    words["evidence"] = (
-        *_evidence(losses, rule_id, limits, counted_as),
-        *words["evidence"],
-    )
-    words["data"] = {"checkpoints": numbers, **words.get("data", {})}
+    words["evidence"] = (*_evidence(losses, rule_id, limits, counted_as), *words["evidence"])
+    words["data"] = {"checkpoints": checkpoint_ids, **words.get("data", {})}
     severity = severity_of(losses, rule_id, limits)
     return job_finding(window, rule_id, "info" if is_harmless else severity, confidence, **words)
 
@@ -189,13 +185,13 @@ def _evidence(losses: Losses, rule_id: str, limits: Limits, counted_as: str) -> 
 
 
 def _consequence(losses: Losses) -> str:
-    left = losses.tolerance_left
-    if left is None and losses.tolerable is not None:
+    tolerance = losses.tolerance_left
+    if tolerance is None and losses.tolerable is not None:
         return message(
             "The settings let the job continue no matter how many checkpoints it loses, but a "
             "recovery must replay more and more records."
         )
-    if left is None:
+    if tolerance is None:
         return message(
             "How many failures in a row the job tolerates is not known "
             "(tolerable-failed-checkpoints)."
@@ -208,7 +204,7 @@ def _consequence(losses: Losses) -> str:
     return message(
         "The job tolerates {left:number} more in a row; beyond that Flink fails it, and it "
         "restarts from its last completed checkpoint.",
-        left=left,
+        left=tolerance,
     )
 
 

@@ -7,15 +7,15 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 
 METER_MS = 70_000
-"""A meter shows the past for this long: a minute, collected every ten seconds."""
+"""A meter is a mean of the last minute, collected every ten seconds."""
 WORKS_MORE = 1.5
-"""A hot subtask's non-idle time, in multiples of the typical sibling's."""
+"""Non-idle time of a hot subtask over that of a typical sibling."""
 STARTS = ("deploy", "restart", "restore", "rescale")
 
 
 def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: float) -> bool:
-    """Whether meters confirm one of the subtasks that are hot by counters, which two TaskManagers
-    may report at different times. True if too few meters are known.
+    """Whether a subtask is hot by counter and by meter: TaskManagers report counters at different
+    times. True if too few meters are known.
     """
     meters = (
         [rate or None for rate in vertex.records_out_per_s]
@@ -29,9 +29,7 @@ def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: 
 
 
 def meters_are_of_now(window: JobWindow, vertex: VertexWindow, metered: Spread) -> bool:
-    """Whether no task began in the minute that meters cover, and hot subtasks work more than
-    others.
-    """
+    """Whether no task began in the minute of the meters, and hot subtasks work more than others."""
     since_ms = window.window_start_ms - METER_MS
     if any(since_ms < at_ms <= window.at_ms for at_ms in _start_times(window)):
         return False
@@ -46,7 +44,7 @@ def meters_are_of_now(window: JobWindow, vertex: VertexWindow, metered: Spread) 
 
 
 def has_start(window: JobWindow) -> bool:
-    """Tasks began to run in this window: buffers fill, and late subtasks have no records yet."""
+    """Whether tasks began in this window: buffers fill, and late subtasks have no records yet."""
     return any(window.window_start_ms < at_ms <= window.at_ms for at_ms in _start_times(window))
 
 
@@ -56,5 +54,6 @@ def _start_times(window: JobWindow) -> list[float]:
         for annotation in window.annotations
         if annotation.kind in STARTS
     ]
-    times += [window.start_time_ms] if window.start_time_ms is not None else []
+    if window.start_time_ms is not None:
+        times.append(window.start_time_ms)
     return times + [start.running_at_ms for start in window.starts]

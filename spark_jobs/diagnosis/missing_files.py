@@ -1,12 +1,12 @@
 """The file that a restore did not find, read from a stack trace. Each file system has its own
-message. The path is as its client prints it, on HDFS often without the NameNode.
+message. The path is as the client prints it, on HDFS often without NameNode.
 """
 
 import re
 
 _PATH = r"[^\n'\"]{1,2000}?"
 _LOCAL = rf"(?:/|[A-Za-z]:\\){_PATH}"
-_NOT_THERE = (
+_SYSTEM_MESSAGES = (
     "No such file or directory",
     "Datei oder Verzeichnis nicht gefunden",
     "Aucun fichier ou dossier de ce (?:type|nom)",
@@ -37,13 +37,12 @@ _NOT_THERE = (
     "Nie można odnaleźć określonego pliku",
     "系統找不到指定的(?:檔案|路徑)",
 )
-"""Messages of Linux and Windows in several languages."""
 _EXPRESSIONS = (
-    # Flink, for a whole snapshot (AbstractFsCheckpointStorageAccess).
+    # Flink, if a whole snapshot is missing (AbstractFsCheckpointStorageAccess).
     rf"Cannot find checkpoint or savepoint file/directory '({_PATH})'",
     rf"Cannot find meta data file '_metadata' in directory '({_PATH})'",
     # java.io.FileInputStream with the operating system's message, and java.nio.
-    rf"FileNotFoundException: ({_LOCAL}) \((?:{'|'.join(_NOT_THERE)})[.。]?\)",
+    rf"FileNotFoundException: ({_LOCAL}) \((?:{'|'.join(_SYSTEM_MESSAGES)})[.。]?\)",
     rf"NoSuchFileException: ({_LOCAL})(?:\n|\Z)",
     # LocalFileSystem of Flink and of Hadoop, listings of HDFS.
     rf"FileNotFoundException: File ({_PATH}) does not exist(?: or the user running|[.]?(?:\n|\Z))",
@@ -61,11 +60,11 @@ _EXPRESSIONS = (
     r"(?:specified (?:path|blob|resource) does not exist|PathNotFound|BlobNotFound)[^\n]{0,40}?, "
     r"404,"
     r" [A-Z]{3,6}, (https://[^\s?,'\"]{1,2000})",
-    # Tencent's CosN and Hadoop's first S3 client; the own clients of Aliyun and of Google.
+    # Tencent's CosN, Hadoop's first S3 client; clients that Aliyun and Google publish.
     rf"No such file or directory '([a-z0-9]+://{_PATH})'",
     r"(?:OSSException|ErrorCode\]: NoSuchKey)[\s\S]{0,600}?<Key>([^<\n]{1,2000})</Key>",
     rf"No such object: ({_PATH})(?:\\?\"|\n|\Z)",
-    # Google's connector, Flink's own S3 file system, which when it reads wraps NoSuchKey.
+    # Google's connector; Flink's own S3 file system, whose reads wrap NoSuchKey.
     rf"(?:File|Directory) not found: '?([a-z0-9]+://{_PATH})'?(?:\n|\Z)",
     rf"Failed to open S3 stream for ({_PATH})(?:\n|\Z)",
     # PrestoS3FileSystem, around S3's answer; Google's connector.
@@ -79,9 +78,9 @@ _RESTORING = (
     "Cannot find checkpoint or savepoint file/directory",
     "Cannot find meta data file",
 )
-"""What only reads of state have: writes of checkpoints and user functions may miss a file too."""
+"""Only in traces of restores: writes of checkpoints and user functions may miss files too."""
 _LOCAL_READERS = ("flink.core.fs.local.Local", "java.io.FileInputStream")
-_MISSING = (
+_HINTS = (
     "FileNotFound",
     "NoSuchFile",
     "does not exist",
@@ -97,9 +96,9 @@ _MISSING = (
 
 
 def missing_file(text: str | None) -> str | None:
-    """The path; None if the message or trace of an exception names no missing file."""
+    """The path; None if a message or trace names no missing file."""
     text = text or ""
-    if not any(piece in text for piece in _MISSING) and "Cannot find" not in text:
+    if not any(piece in text for piece in _HINTS) and "Cannot find" not in text:
         return None
     # The innermost cause has the storage's own message.
     mentions = [
@@ -111,9 +110,10 @@ def missing_file(text: str | None) -> str | None:
 
 
 def missing_at_restore(trace: str | None) -> str | None:
+    """The path, if the exception is of a restore."""
     return missing_file(trace) if any(piece in (trace or "") for piece in _RESTORING) else None
 
 
 def is_on_local_disk(trace: str | None) -> bool:
-    """Whether the file was looked for on a local disk, which other hosts may not share."""
+    """Whether the file was sought on a local disk, which hosts may not share."""
     return any(piece in (trace or "") for piece in _LOCAL_READERS)

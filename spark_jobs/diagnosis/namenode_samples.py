@@ -1,5 +1,3 @@
-"""The input of a rule on NameNodes: one NameNode over some minutes, by its JMX."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Severity
 
-HOUR = 60
+HOUR_MIN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class BurnWindow:
-    """Both windows (in minutes) must burn at least ``factor`` times as fast as allowed. The long
-    window shows that the loss matters, the short one that it continues.
+    """Both a long and a short window (in minutes) must burn at least ``factor`` times as fast as
+    allowed. The long window shows that the loss matters, the short one that it continues.
     """
 
     name: str
@@ -25,21 +25,20 @@ class BurnWindow:
 
 
 BURN_WINDOWS = (
-    BurnWindow("fast_burn", HOUR, 5, 14.4, "critical"),
-    BurnWindow("steady_burn", 6 * HOUR, 30, 6.0, "critical"),
-    BurnWindow("slow_burn", 72 * HOUR, 6 * HOUR, 1.0, "warning"),
+    BurnWindow("fast_burn", HOUR_MIN, 5, 14.4, "critical"),
+    BurnWindow("steady_burn", 6 * HOUR_MIN, 30, 6.0, "critical"),
+    BurnWindow("slow_burn", 72 * HOUR_MIN, 6 * HOUR_MIN, 1.0, "warning"),
 )
 
 
 LEAST_OBSERVED = 1 / 6
-"""Share of the long window, so that a first bad minute does not judge a new objective."""
+"""Least share of the long window: a first bad minute does not judge a new objective."""
 
 
 @dataclass(frozen=True)
 class ObjectiveKind:
     """``has_limit``: whether there is a longest good duration. ``good``: what counts as good.
-    ``least_judged``: fewer of what is counted (minutes, checkpoints or seconds) in the long window
-    say nothing.
+    ``least_judged``: fewest minutes, checkpoints or seconds in the long window.
     """
 
     rule: str
@@ -112,9 +111,7 @@ OBJECTIVE_KINDS: Mapping[str, ObjectiveKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """``total`` minutes, checkpoints or seconds could be judged, ``bad`` of them missed the
-    objective.
-    """
+    """``bad`` of ``total`` judged minutes, checkpoints or seconds missed the objective."""
 
     bad: int = 0
     total: int = 0
@@ -154,7 +151,7 @@ class ObjectiveBurn:
         return message("objective {objective:name}", objective=self.objective)
 
     def burn_rates(self, window: BurnWindow) -> tuple[float, float] | None:
-        """Of the long and the short window; None if too little was observed."""
+        """Rates of the long and the short window; None if too little was observed."""
         counts = self.counts[window.long_min]
         long, short = counts.burn(self.target), self.counts[window.short_min].burn(self.target)
         is_judged = (

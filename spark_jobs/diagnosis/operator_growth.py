@@ -1,6 +1,6 @@
 """How operator state of one operator grew, from its sizes in checkpoints. A restore gives a union
-list to each subtask. If each keeps all of the list, it has subtasks^k times as many elements after
-k restores.
+list to each subtask. If each subtask keeps the whole list, the list has subtasks^k times as many
+elements after k restores.
 """
 
 import math
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from spark_jobs.diagnosis.storage_samples import OperatorStatePoint, OperatorStateTrend
 
-_NEAR = 0.05
+_TOLERANCE = 0.05
 
 
 @dataclass(frozen=True)
 class Growth:
     """``since``: the oldest checkpoint with as many subtasks as the newest. ``ratio``: of elements
-    or of bytes, whichever grew more. ``restores``: at least so many multiplied union elements by
-    the number of subtasks.
+    or bytes, whichever grew more. ``restores``: how many at least multiplied union elements by the
+    number of subtasks.
     """
 
     since: OperatorStatePoint
@@ -25,9 +25,7 @@ class Growth:
 
 
 def growth(trend: OperatorStateTrend) -> Growth | None:
-    """None if no older checkpoint has as many subtasks: sizes of different parallelism are not
-    comparable.
-    """
+    """None if no older checkpoint has as many subtasks: other sizes are not comparable."""
     newest = trend.newest
     comparable = [point for point in trend.points if point.subtasks == newest.subtasks]
     since = comparable[0]
@@ -42,7 +40,7 @@ def growth(trend: OperatorStateTrend) -> Growth | None:
 
 
 def _restores(before: OperatorStatePoint, after: OperatorStatePoint) -> int:
-    """0 if restores in a row do not explain the union elements of ``after``."""
+    """0 if restores do not explain the union elements of ``after``."""
     if (
         after.subtasks < 2
         or before.union_elements < 1
@@ -51,4 +49,6 @@ def _restores(before: OperatorStatePoint, after: OperatorStatePoint) -> int:
         return 0
     ratio = after.union_elements / before.union_elements
     restores = round(math.log(ratio) / math.log(after.subtasks))
-    return restores if restores >= 1 and abs(ratio / after.subtasks**restores - 1) <= _NEAR else 0
+    return (
+        restores if restores >= 1 and abs(ratio / after.subtasks**restores - 1) <= _TOLERANCE else 0
+    )

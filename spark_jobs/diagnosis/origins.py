@@ -1,5 +1,5 @@
-"""Origins of back-pressure of one job in one window. The walk goes downstream from every held
-(back-pressured) vertex until an origin explains why it waits.
+"""Origins of back-pressure in one window. The walk goes downstream from every held (back-pressured)
+vertex until an origin explains why it waits.
 """
 
 from collections import deque
@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Limits, NotJudged
 from spark_jobs.diagnosis.last_result import caches_last_result
-from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
+from spark_jobs.diagnosis.pressure import (
+    Subtasks,
+    held_subtasks,
+    largest,
+    output_bounds,
+    typical,
+    value,
+)
 from spark_jobs.diagnosis.pressure_walk import (
     BACKPRESSURED,
     BUSY,
@@ -29,7 +36,7 @@ REPORTING_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldVertex:
     """Subtasks that wait for most of the window; ``ratio``: the median of their shares."""
 
     vertex_id: str
@@ -37,8 +44,8 @@ class Held:
     ratio: float
 
 
-Way = tuple[Held, tuple[str, ...]]
-"""A held vertex and the path of vertex ids from it to an origin, both included."""
+Way = tuple[HeldVertex, tuple[str, ...]]
+"""A held vertex, and the ids from it to an origin, both included."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Outbound:
     is ``floor`` if idle and ``ceiling`` with one hot channel.
     """
 
-    held: Held
+    held: HeldVertex
     usage: float
     floor: float
     ceiling: float
@@ -59,14 +66,14 @@ class Outbound:
 
 @dataclass(slots=True)
 class Pressure:
-    """All by vertex id. ``roots``: origins. ``unexplained``: held vertex → consumers with too
-    little data. ``unjudged``: vertices that did not report back-pressure although a consumer could
-    hold them.
+    """Mappings are by vertex id. ``roots``: origins. ``unexplained``: held vertex → consumers with
+    too little data. ``unjudged``: vertices that did not report back-pressure although a consumer
+    could hold them. ``_next``: the vertices that hold a vertex.
     """
 
     topology: Topology
     vertices: dict[str, Subtasks]
-    held: dict[str, Held] = field(default_factory=dict)
+    held: dict[str, HeldVertex] = field(default_factory=dict)
     roots: dict[str, Origin] = field(default_factory=dict)
     outbound: dict[str, Outbound] = field(default_factory=dict)
     unexplained: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -75,14 +82,14 @@ class Pressure:
     _paths: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
     def origins_of(self, vertex_id: str) -> tuple[tuple[str, ...], ...]:
-        """Paths of ids from this held vertex to each of its origins, the shortest first. A vertex
-        that is its own origin has a path of one.
+        """Paths of ids from this held vertex to its origins, the shortest first. A vertex that is
+        its own origin has a path of one.
         """
         if vertex_id not in self._paths:
-            self._paths[vertex_id] = tuple(self._walk(vertex_id))
+            self._paths[vertex_id] = tuple(self._paths_from(vertex_id))
         return self._paths[vertex_id]
 
-    def _walk(self, vertex_id: str) -> Iterator[tuple[str, ...]]:
+    def _paths_from(self, vertex_id: str) -> Iterator[tuple[str, ...]]:
         if vertex_id in self.outbound:
             yield (vertex_id,)
             return
@@ -124,25 +131,26 @@ def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
     return pressure
 
 
-def _has_the_same_pressure(key: WindowAndLimits, last: WindowAndLimits) -> bool:
+def _has_same_pressure(last: WindowAndLimits, new: WindowAndLimits) -> bool:
     names = ("vertex_windows", "vertices", "edges", "checkpoints", "terminal", "flink_version")
-    return key[1] is last[1] and all(
-        getattr(key[0], name) is getattr(last[0], name) for name in names
+    (window, limits), (last_window, last_limits) = new, last
+    return limits is last_limits and all(
+        getattr(window, name) is getattr(last_window, name) for name in names
     )
 
 
-@caches_last_result(_has_the_same_pressure)
+@caches_last_result(_has_same_pressure)
 def _pressure(key: WindowAndLimits) -> Pressure | str:
     window, limits = key
     if not window.vertex_windows:
         return Pressure(Topology(()), {}) if window.terminal else NO_METRICS
     least_ratio = limits[BACKPRESSURED]
-    silent = {} if window.terminal else _silent(window)
+    silent = {} if window.terminal else _silent_subtasks(window)
     held = {}
     for vertex in window.vertex_windows:
         if subtasks := held_subtasks(vertex, least_ratio):
             ratio = typical(vertex.backpressured_ratio[index] for index in subtasks) or 0.0
-            held[vertex.vertex_id] = Held(vertex.vertex_id, tuple(subtasks), ratio)
+            held[vertex.vertex_id] = HeldVertex(vertex.vertex_id, tuple(subtasks), ratio)
     if not held and not silent:
         return Pressure(Topology(()), {})
     topology = Topology(window.edges)
@@ -166,8 +174,8 @@ def _pressure(key: WindowAndLimits) -> Pressure | str:
     return pressure
 
 
-def _silent(window: JobWindow) -> dict[str, list[int] | None]:
-    """Vertices with subtasks that did not report back-pressure → these subtasks, None if all."""
+def _silent_subtasks(window: JobWindow) -> dict[str, list[int] | None]:
+    """Vertex → its subtasks that did not report back-pressure, None for all."""
     silent: dict[str, list[int] | None] = {}
     reported = set()
     for vertex in window.vertex_windows:
@@ -226,7 +234,7 @@ def _merge(origin: Origin, other: Origin) -> Origin:
 
 
 def _explain(
-    pressure: Pressure, held: Held, holders: Holders, limits: Limits, is_aligning: bool
+    pressure: Pressure, held: HeldVertex, holders: Holders, limits: Limits, is_aligning: bool
 ) -> None:
     _add_holders(pressure, held.vertex_id, holders)
     if holders.origins or holders.passing:
@@ -238,8 +246,8 @@ def _explain(
     has_free_consumers = _has_free_consumers(pressure, held.vertex_id, limits)
     outbound = _outbound(pressure, held) if has_free_consumers else None
     if outbound is not None and outbound.usage > outbound.usage_at(limits[OUTPUT_LEVEL]):
-        if is_aligning and (late := _late_siblings(pressure, held, limits)):
-            _add_holders(pressure, held.vertex_id, Holders(origins=[late]))
+        if is_aligning and (late_origin := _late_siblings(pressure, held, limits)):
+            _add_holders(pressure, held.vertex_id, Holders(origins=[late_origin]))
         else:
             pressure.outbound[held.vertex_id] = outbound
     else:
@@ -247,8 +255,8 @@ def _explain(
 
 
 def _aligns(window: JobWindow, least_ratio: float) -> bool:
-    """Whether tasks aligned barriers during most of this window: they then take nothing from
-    channels whose barrier has come.
+    """Whether tasks aligned barriers during most of this window: they then read no channel whose
+    barrier has come.
     """
     alignment_ms = 0
     for checkpoint in window.checkpoints:
@@ -262,9 +270,9 @@ def _aligns(window: JobWindow, least_ratio: float) -> bool:
     return alignment_ms >= least_ratio * (window.at_ms - window.window_start_ms) > 0
 
 
-def _late_siblings(pressure: Pressure, held: Held, limits: Limits) -> Origin | None:
+def _late_siblings(pressure: Pressure, held: HeldVertex, limits: Limits) -> Origin | None:
     """Subtasks of the held vertex that are busy and never wait. Tasks downstream wait for their
-    barrier, and meanwhile take nothing from the subtasks that are held.
+    barriers, and meanwhile take nothing from the held subtasks.
     """
     subtasks = pressure.vertices[held.vertex_id]
     working = {
@@ -277,7 +285,14 @@ def _late_siblings(pressure: Pressure, held: Held, limits: Limits) -> Origin | N
     if not working:
         return None
     most = max(working.values())
-    return Origin(held.vertex_id, tuple(working), False, True, most, most)
+    return Origin(
+        held.vertex_id,
+        tuple(working),
+        full_input=False,
+        measured=True,
+        working=most,
+        working_at_most=most,
+    )
 
 
 def _has_free_consumers(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
@@ -295,20 +310,13 @@ def _is_free(subtasks: Subtasks, index: int, limits: Limits) -> bool:
     return busy < limits[BUSY] and waits < limits[BACKPRESSURED]
 
 
-def _outbound(pressure: Pressure, held: Held) -> Outbound | None:
+def _outbound(pressure: Pressure, held: HeldVertex) -> Outbound | None:
     producer = pressure.vertices[held.vertex_id]
     edges = pressure.topology.out_edges[held.vertex_id]
     bounds = output_bounds(
         edges, producer.parallelism, [pressure.vertices[edge.target].parallelism for edge in edges]
     )
-    usage = max(
-        (
-            index_usage
-            for index in held.subtasks
-            if (index_usage := value(producer.window.out_pool_usage, index)) is not None
-        ),
-        default=None,
-    )
+    usage = largest(value(producer.window.out_pool_usage, index) for index in held.subtasks)
     return None if bounds is None or usage is None else Outbound(held, usage, *bounds)
 
 
@@ -316,7 +324,7 @@ def _may_be_held(
     pressure: Pressure, vertex_id: str, subtasks: list[int] | None, walk: Walk
 ) -> bool:
     """Whether subtasks that did not report could be waiting. Over an all-to-all edge a consumer
-    holds all subtasks or none: it holds none if most siblings reported that they do not wait.
+    holds all subtasks or none: none, if most siblings reported that they do not wait.
     """
     limits = walk.limits
     if subtasks is None:

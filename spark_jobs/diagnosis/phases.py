@@ -1,5 +1,5 @@
-"""The duration of a checkpoint phase at the slowest subtask, for the rules on phases. Flink counts
-the alignment of an unaligned checkpoint in its asynchronous part; it is subtracted.
+"""The duration of a checkpoint phase at the slowest subtask. Flink counts the alignment of an
+unaligned checkpoint in its asynchronous part; it is subtracted.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,13 +33,13 @@ from spark_jobs.diagnosis.statistics import quantile
 
 SYNC_TIMEOUT_SINCE = (2, 4)
 """FLINK-40200, https://github.com/apache/flink/pull/28786."""
-WORDS = {
+PHASE_WORDS = {
     "start_delay": message("start delay"),
     "alignment": message("alignment"),
     "sync": message("synchronous part"),
     "async": message("asynchronous part"),
 }
-PHASES = tuple(WORDS)
+PHASES = tuple(PHASE_WORDS)
 BARRIER_PHASES = frozenset({"start_delay", "alignment"})
 
 HOLD_S = 900
@@ -52,8 +52,8 @@ SLOW_AT_LEAST = 2
 
 @dataclass(frozen=True)
 class PhaseCost:
-    """Figures of the newest completed checkpoints. ``slow``: those that the phase dominates;
-    ``largest_over_all``: their figures are maxima over all subtasks.
+    """Figures of the newest completed checkpoints. ``slow``: those that the phase dominates, oldest
+    first; ``largest_over_all``: slow checkpoints have only maxima over all subtasks.
     """
 
     window: JobWindow
@@ -76,7 +76,7 @@ class PhaseCost:
 
 
 def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
-    """The duration at the slowest subtask, else the largest of all subtasks; None if unknown."""
+    """The duration at the slowest subtask, else the largest; None if unknown."""
     prefix = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
     duration_ms: int | None = getattr(checkpoint, f"{prefix}{phase}_ms")
     if duration_ms is not None and phase == "async" and checkpoint.unaligned:
@@ -93,12 +93,13 @@ def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
 
 
 def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
+    """The longest phase and its duration in ms."""
     durations = [(phase, ms) for phase in PHASES if (ms := phase_ms(checkpoint, phase)) is not None]
     return max(durations, key=lambda pair: pair[1]) if durations else None
 
 
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
-    """None without a finding. Raises NotJudged if no phase of completed checkpoints is known."""
+    """None if there is nothing to report. Raises NotJudged if no durations of phases are known."""
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
     if has_checkpoints(window) and _slowest_ms(window.checkpoints) < threshold_ms:
         return None
@@ -115,17 +116,9 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
     slow = tuple(sample for sample in checkpoints if _is_slow(sample, phase, threshold_ms, share))
     if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
         return None
-    over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
+    largest_over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
     cost = PhaseCost(
-        window,
-        rule_id,
-        phase,
-        limits,
-        p95_ms,
-        whole_ms,
-        slow,
-        len(checkpoints),
-        over_all,
+        window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(checkpoints), largest_over_all
     )
     is_explained = phase in BARRIER_PHASES and cost.holder is not None
     return cost if is_explained or len(slow) >= SLOW_AT_LEAST else None
@@ -134,7 +127,7 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
 def phase_rule(
     phase: str, title: str, summary: str, *, fed_by: str, slow_ms: float, because: str
 ) -> Callable[[Callable[[PhaseCost], Finding]], None]:
-    """Register ``checkpoint.<phase>``: the decorated function makes the finding."""
+    """Registers the rule ``checkpoint.<phase>``; the decorated function makes its finding."""
     rule_id = f"checkpoint.{phase}"
     thresholds = (
         Threshold(f"{rule_id}.{phase}_ms", slow_ms, "ms", 1, 86_400_000, because),
@@ -160,14 +153,7 @@ def phase_rule(
     )
 
     def register(finding: Callable[[PhaseCost], Finding]) -> None:
-        @rule(
-            rule_id,
-            title,
-            summary,
-            fed_by=fed_by,
-            hold_s=HOLD_S,
-            thresholds=thresholds,
-        )
+        @rule(rule_id, title, summary, fed_by=fed_by, hold_s=HOLD_S, thresholds=thresholds)
         def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             if cost := _cost_of(window, rule_id, phase, limits):
                 yield finding(cost)
@@ -177,6 +163,7 @@ def phase_rule(
 
 @caches_last_result()
 def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
+    """Infinite if a completed checkpoint has no duration."""
     durations = (
         checkpoint.end_to_end_ms for checkpoint in checkpoints if checkpoint.outcome == "completed"
     )
@@ -184,7 +171,7 @@ def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
 
 
 def with_sync_timeout(window: JobWindow, advice: str) -> str:
-    """Advise the time-out too, without which an endless synchronous part only loses checkpoints."""
+    """Adds the time-out: without it, an endless synchronous part only loses checkpoints."""
     if window.version is None or window.version[:2] < SYNC_TIMEOUT_SINCE:
         return advice
     return message(
@@ -228,7 +215,7 @@ def phase_finding(
             "{words:message}{held_by:message}",
             phase_ms=phase_ms(worst, phase) or 0,
             end_to_end_ms=end_to_end_ms(worst) or 0,
-            words=WORDS[phase],
+            words=PHASE_WORDS[phase],
             held_by=held_by,
         ),
         cause=message("{cause:text} {sentence:text}", cause=cause, sentence=jvm.sentence).rstrip(),
@@ -257,14 +244,14 @@ def _jvm(cost: PhaseCost) -> JvmCause:
     )
     if taskmanager is None or newest.ended_ms < window.window_start_ms:
         return JvmCause()
-    # A snapshot may wait for other threads, so only garbage collections are reported.
+    # A snapshot may wait for other threads, so only collections are reported.
     return jvm_cause(window, {taskmanager: 0.0})
 
 
 def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
     rule_id, phase, limits, newest = cost.rule_id, cost.phase, cost.limits, cost.slow[-1]
     key = f"{rule_id}.{phase}_ms"
-    over = message(
+    population = message(
         "95th percentile of {checkpoints:message}",
         checkpoints=plural(
             cost.checkpoints,
@@ -272,19 +259,19 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
             "{count:count} completed checkpoints",
         ),
     )
-    yield limits.evidence(WORDS[phase], cost.p95_ms, key, over)
+    yield limits.evidence(PHASE_WORDS[phase], cost.p95_ms, key, population)
     yield Evidence(
         message("end to end"),
         cost.end_to_end_p95_ms,
         "ms",
         cost.window.config.timeout_ms,
         "<",
-        note=message("{over:message}; time-out beside it", over=over),
+        note=message("{over:message}; time-out beside it", over=population),
     )
     share = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1))
     share_key = f"{rule_id}.dominates"
     yield limits.evidence(
-        message("share of the {words:message}", words=WORDS[phase]),
+        message("share of the {words:message}", words=PHASE_WORDS[phase]),
         share,
         share_key,
         share_text(share),

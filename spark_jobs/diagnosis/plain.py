@@ -5,7 +5,7 @@ from typing import Any
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.samples import RecoveryPoint
 
-_NAMES = {
+_FIELD_NAMES = {
     kind: tuple(field.name for field in fields(kind)) for kind in (Finding, Evidence, Related)
 }
 
@@ -26,4 +26,4 @@ def finding_to_plain(finding: Finding) -> dict[str, Any]:
 
 
 def _fields(record: Finding | Evidence | Related) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in _NAMES[type(record)]}
+    return {name: getattr(record, name) for name in _FIELD_NAMES[type(record)]}

@@ -14,20 +14,20 @@ from spark_jobs.diagnosis.topology import is_pointwise
 
 T = TypeVar("T")
 
-# Flink's defaults: 8 floating buffers a pool, 10 buffers a channel. An idle channel keeps 1.
+# Flink's defaults: 8 floating buffers a pool, 10 a channel. An idle channel keeps 1.
 FLOATING_BUFFERS = 8
 HOT_CHANNEL_EXTRA_BUFFERS = 9
 
 
 class Subtasks:
-    """One vertex in one window; figures are None if unknown."""
+    """The subtasks of one vertex in one window. Figures are None if unknown."""
 
     __slots__ = ("gates", "idle_has_backpressure", "parallelism", "window")
 
     def __init__(
         self, window: VertexWindow, *, gates: int = 1, idle_has_backpressure: bool = False
     ) -> None:
-        """``gates``: the number of in-edges. ``idle_has_backpressure``: true before 1.13."""
+        """``gates``: the number of in-edges. ``idle_has_backpressure``: before Flink 1.13."""
         self.window = window
         self.gates = max(1, gates)
         self.idle_has_backpressure = idle_has_backpressure
@@ -62,7 +62,7 @@ class Subtasks:
             value(self.window.in_pool_usage, subtask),
             value(self.window.floating_usage, subtask),
         )
-        return max((usage for usage in usages if usage is not None), default=None)
+        return largest(usages)
 
     def has_empty_input(self, subtask: int, level: float) -> bool:
         """If only the usage of all buffers is known, any usage above 0 may hide one hot channel."""
@@ -77,7 +77,7 @@ class Subtasks:
             sum(value(rates, subtask) or 0.0 for subtask in subtasks) / total if total > 0 else None
         )
 
-    def places(self, subtasks: Iterable[int]) -> tuple[str, ...]:
+    def hosts(self, subtasks: Iterable[int]) -> tuple[str, ...]:
         hosts = (value(self.window.host, subtask) for subtask in subtasks)
         return tuple(dict.fromkeys(host for host in hosts if host))
 
@@ -100,6 +100,10 @@ def held_subtasks(window: VertexWindow, least_ratio: float) -> list[int]:
 def typical(values: Iterable[float | None]) -> float | None:
     present = [value for value in values if value is not None]
     return median(present) if present else None
+
+
+def largest(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def output_bounds(

@@ -1,6 +1,5 @@
 """Finds the consumers that hold a back-pressured vertex back, subtask by subtask. The consumer at
-the end of a full channel is either held back itself, or it works without pause: then it is the
-origin.
+the end of a full channel is held back itself, or is the origin: it works without pause.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +11,10 @@ from spark_jobs.diagnosis.pressure import Subtasks, typical
 from spark_jobs.diagnosis.topology import Topology, consumers, is_pointwise
 
 DEEPEST = 100
-"""The walk ends after so many partly held vertices in a row; no real job has as many."""
+"""The walk ends after so many partly held vertices in a row."""
 
 Places = tuple[frozenset[str | None], ...]
-"""TaskManagers of the producers of one consumer subtask, a set for each edge; None if unknown."""
+"""TaskManagers that feed one consumer subtask, a set for each edge; None if unknown."""
 
 Role = Literal["origin", "held", "mixed", "free", "unknown"]
 """``mixed``: waits for part of the time only; ``free``: holds nobody back."""
@@ -23,7 +22,7 @@ Role = Literal["origin", "held", "mixed", "free", "unknown"]
 BACKPRESSURED = "pressure.root.backpressured_ratio"
 BUSY = "pressure.root.busy_ratio"
 OWN_BACKPRESSURE = 0.05
-"""A vertex that waits more than this may be held itself: its consumers are checked first."""
+"""A vertex that waits more may be held itself: its consumers are checked first."""
 SLACK = 0.1
 """Figures of two vertices are averages over minutes that differ by seconds."""
 FULL_INPUT = 0.5
@@ -35,7 +34,7 @@ EMPTY_INPUT = 0.2
 @dataclass(frozen=True, slots=True)
 class LeastWork:
     """The least share of the window that a consumer must work to pass back-pressure on, and to be
-    its origin. ``empty_clears``: an empty input over remote channels proves that it does neither.
+    its origin. ``empty_clears``: an empty input over remote channels disproves both.
     """
 
     passing: float
@@ -45,9 +44,9 @@ class LeastWork:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """``full_input``: over remote channels. ``measured``: busy time was reported.
-    ``working_at_most``: with subtasks of unknown work. ``agrees``: the origin worked for as long as
-    the producer waited.
+    """``full_input``: over remote channels. ``measured``: busy time was reported. ``working``: the
+    largest share of the window; ``working_at_most``: including subtasks of unknown work.
+    ``agrees``: the origin worked for as long as the producer waited.
     """
 
     vertex_id: str
@@ -61,8 +60,9 @@ class Origin:
 
 @dataclass(slots=True)
 class Holders:
-    """The consumers that a producer waits for. ``rivals``: busy consumers of which figures do not
-    show the holder. All are empty if every consumer has time to spare.
+    """The consumers that a producer waits for; none if all have time to spare. ``passing``: those
+    that are held themselves. ``unknown``: those with too little data. ``rivals``: busy ones, if
+    figures do not show which of them holds.
     """
 
     origins: list[Origin] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Walk:
         self._vertices = vertices
         self.limits = limits
         self.partly_held: dict[tuple[str, tuple[int, ...]], Holders] = {}
-        self._asking: set[str] = set()
+        self._unfinished: set[str] = set()
 
     def holders(self, vertex_id: str, subtasks: Sequence[int], least: LeastWork) -> Holders:
         holding = Holders()
@@ -129,11 +129,11 @@ class Walk:
         unknown = roles.get("unknown", [])
         passes, lacks_data, held_by_unknown = "held" in roles, bool(unknown), False
         if mixed:
-            further = self._holders_of_mixed(target, mixed)
-            if further.origins or further.passing:
+            next_holders = self._holders_of_mixed(target, mixed)
+            if next_holders.origins or next_holders.passing:
                 # Consumers that hold these subtasks for part of the time hold them all.
                 passes, hot = True, []
-            elif further.unknown or further.rivals:
+            elif next_holders.unknown or next_holders.rivals:
                 lacks_data = held_by_unknown = True
             else:
                 busy = [index for index in mixed if self._is_busy(consumer, index, least)]
@@ -147,7 +147,7 @@ class Walk:
             holders.passing.append(target)
         if hot:
             possible.append(self._origin(target, consumer, sorted(hot), unknown))
-            # The producer may wait for the unknown subtasks, and these for a vertex downstream.
+            # The producer may wait for unknown subtasks, and these for a vertex downstream.
             lacks_data = held_by_unknown or self._could_be_held(target, unknown, least)
         if lacks_data and not passes:
             holders.unknown.append(target)
@@ -168,32 +168,32 @@ class Walk:
         return False
 
     def _decide(self, holders: Holders, possible: list[Origin]) -> None:
-        """A full input proves an origin. Else, a busy vertex is one only if no other can be."""
+        """A full input proves an origin. Otherwise only the busiest vertex can be one."""
         holders.origins = [origin for origin in possible if origin.full_input]
         unproven = [origin for origin in possible if not origin.full_input]
         if not unproven or holders.origins:
             return
         unproven.sort(key=lambda origin: -origin.working)
-        leads = all(
+        is_clear = all(
             unproven[0].working - origin.working_at_most >= SLACK for origin in unproven[1:]
         )
-        if leads and not holders.passing and not holders.unknown:
+        if is_clear and not holders.passing and not holders.unknown:
             holders.origins = unproven[:1]
         elif not holders.passing:
             holders.rivals = [origin.vertex_id for origin in unproven]
 
     def _holders_of_mixed(self, vertex_id: str, mixed: Sequence[int]) -> Holders:
-        if vertex_id in self._asking or len(self._asking) >= DEEPEST:
+        if vertex_id in self._unfinished or len(self._unfinished) >= DEEPEST:
             return Holders(unknown=[vertex_id])
         key = (vertex_id, tuple(mixed))
         if key not in self.partly_held:
-            self._asking.add(vertex_id)
+            self._unfinished.add(vertex_id)
             vertex = self._vertices[vertex_id]
-            waits = typical(vertex.backpressured(index) for index in mixed) or 0.0
-            works = typical(vertex.working(index) for index in mixed) or waits
-            answer = self.holders(vertex_id, mixed, LeastWork(waits - SLACK, works - SLACK))
-            self._asking.discard(vertex_id)
-            self.partly_held[key] = answer
+            waits = typical(map(vertex.backpressured, mixed)) or 0.0
+            works = typical(map(vertex.working, mixed)) or waits
+            holders = self.holders(vertex_id, mixed, LeastWork(waits - SLACK, works - SLACK))
+            self._unfinished.discard(vertex_id)
+            self.partly_held[key] = holders
         return self.partly_held[key]
 
     def _role(self, consumer: Subtasks, index: int, producers: Places, least: LeastWork) -> Role:
@@ -203,20 +203,23 @@ class Walk:
         working = consumer.working(index)
         if backpressured is not None and backpressured >= limits[BACKPRESSURED]:
             return "held"
-        never_waits = backpressured is not None and backpressured < OWN_BACKPRESSURE
-        if working is not None and working < (least.origin if never_waits else least.passing):
+        hardly_waits = backpressured is not None and backpressured < OWN_BACKPRESSURE
+        if working is not None and working < (least.origin if hardly_waits else least.passing):
             return "free"
-        empty = least.empty_clears and consumer.has_empty_input(index, EMPTY_INPUT / consumer.gates)
-        if empty and _has_remote_channels(consumer, index, producers):
+        is_empty = least.empty_clears and consumer.has_empty_input(
+            index, EMPTY_INPUT / consumer.gates
+        )
+        if is_empty and _has_remote_channels(consumer, index, producers):
             return "free"
         if backpressured is None:
-            waits_at_most = 1.0 if busy is None else (1.0 if working is None else working) - busy
+            works_at_most = 1.0 if working is None else working
+            waits_at_most = 1.0 if busy is None else works_at_most - busy
             return (
                 "origin"
                 if waits_at_most < OWN_BACKPRESSURE and self._is_busy(consumer, index, least)
                 else "unknown"
             )
-        if not never_waits:
+        if not hardly_waits:
             return "mixed"
         return "origin" if self._is_busy(consumer, index, least) else "unknown"
 
@@ -225,7 +228,7 @@ class Walk:
         if _works(consumer, index, least.origin) is False:
             return False
         return (
-            (consumer.input_level(index) or 0.0) >= self._full(consumer)
+            (consumer.input_level(index) or 0.0) >= self._full_level(consumer)
             if busy is None
             else busy >= self.limits[BUSY]
         )
@@ -233,7 +236,7 @@ class Walk:
     def _origin(
         self, vertex_id: str, consumer: Subtasks, hot: list[int], unknown: Sequence[int]
     ) -> Origin:
-        full_level = self._full(consumer)
+        full_level = self._full_level(consumer)
         proven = any((consumer.input_level(index) or 0.0) >= full_level for index in hot)
         working = max(consumer.working(index) or consumer.busy(index) or 0.0 for index in hot)
         at_most = max(
@@ -243,11 +246,12 @@ class Walk:
         measured = all(consumer.busy(index) is not None for index in hot)
         return Origin(vertex_id, tuple(hot), proven, measured, working, max(working, at_most))
 
-    def _full(self, consumer: Subtasks) -> float:
-        # One full gate fills its share of the whole input. Below a quarter, usual traffic does too.
+    def _full_level(self, consumer: Subtasks) -> float:
+        # One full gate fills its share of the whole input. Usual traffic fills up to a quarter.
         return max(0.25, FULL_INPUT / consumer.gates)
 
     def _reachable(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
+        """Subtask of ``target`` that gets records of ``subtasks`` → their places."""
         producer, consumer = self._vertices[vertex_id], self._vertices[target]
         reached: dict[int, Places] = {}
         for edge in self._topology.out_edges.get(vertex_id, ()):
@@ -277,7 +281,7 @@ def _works(consumer: Subtasks, index: int, least: float) -> bool | None:
 
 
 def _has_remote_channels(consumer: Subtasks, index: int, places: Places) -> bool:
-    """Whether a backlog would show in the input: each edge has a producer in another TaskManager."""
+    """Whether a backlog would show: each edge has a producer in another TaskManager."""
     taskmanager = consumer.taskmanager(index)
     return taskmanager is not None and all(
         any(producer is not None and producer != taskmanager for producer in edge)

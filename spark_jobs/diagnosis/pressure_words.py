@@ -4,14 +4,14 @@ from typing import Any
 
 from ingest.messages import brief, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Limits, Related
-from spark_jobs.diagnosis.origins import Held, Pressure, Way
+from spark_jobs.diagnosis.origins import HeldVertex, Pressure, Way
 from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED
 from spark_jobs.diagnosis.samples import JobWindow
 
 MOST_SUBTASKS = 50
 MOST_NAMED = 4
 NEARLY_ALWAYS = 0.9
-"""The share of time from which on work counts as without pause."""
+"""From this share of time on, work counts as without pause."""
 MOST_HELD = 50
 
 
@@ -60,7 +60,9 @@ def related_vertices(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, .
     )
 
 
-def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held: Held) -> Evidence:
+def waiting_evidence(
+    window: JobWindow, limits: Limits, pressure: Pressure, held: HeldVertex
+) -> Evidence:
     name = brief_name(window, held.vertex_id)
     subtasks = subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)
     return limits.evidence(
@@ -77,5 +79,5 @@ def hot_data(pressure: Pressure, vertex_id: str, hot: Sequence[int]) -> dict[str
         "vertex_id": vertex_id,
         "hot_subtasks": list(hot[:MOST_SUBTASKS]),
         "records_in_share": vertex.records_in_share(hot),
-        "hosts": list(vertex.places(hot)[:MOST_SUBTASKS]),
+        "hosts": list(vertex.hosts(hot)[:MOST_SUBTASKS]),
     }

@@ -1,4 +1,4 @@
-"""Records per second of each subtask in a window: by Flink's counters, else by its meters."""
+"""Records per second of each subtask, by Flink's counters, else by its meters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

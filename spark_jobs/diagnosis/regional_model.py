@@ -1,6 +1,6 @@
 """How many regional checkpoints complete if parts fail independently at one rate. A checkpoint
-fails if more than ``allowed`` parts fail, or one whose older state was reused ``reuse`` times in a
-row.
+fails if more than ``allowed`` parts fail, or if a part fails whose older state was already reused
+``reuse`` times in a row.
 """
 
 from math import exp, log, log1p, sqrt
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from spark_jobs.diagnosis.statistics import log_probability
 
 PROPOSED_LIMITS = (0.3, 2)
-"""Of FLIP-600: the share of regions that may fail, and how often in a row one may be reused."""
+"""FLIP-600's share of regions that may fail, and how often in a row one may be reused."""
 CONFIDENCE = 0.95
 _SPREAD = 12
 """Standard deviations beyond which a binomial distribution is numerically zero."""
 
 
 class Outcomes(NamedTuple):
-    """How many checkpoints of one job completed and failed, each of ``tasks`` tasks."""
+    """Checkpoints of a job, each of ``tasks`` tasks."""
 
     completed: int
     failed: int
@@ -42,19 +42,19 @@ def least_task_success(outcomes: Outcomes) -> float:
 
 
 def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) -> float:
-    """``part_failure``: the probability that one part fails."""
+    """The share of checkpoints that complete. ``part_failure``: the probability for one part."""
     if part_failure <= 0:
         return 1.0
     if part_failure >= 1:
         return 0.0
     if not reuse or not allowed:
         return exp(parts * log1p(-part_failure))
-    whole = at_most(parts, allowed, part_failure)
-    if not whole:
+    within_limit = at_most(parts, allowed, part_failure)
+    if not within_limit:
         return 0.0
-    carried = part_failure * at_most(parts - 1, allowed - 1, part_failure) / whole
+    reused_share = part_failure * at_most(parts - 1, allowed - 1, part_failure) / within_limit
     # The share of parts, between two completed checkpoints, that may not be reused again.
-    at_limit = carried**reuse * (1 - carried) / (1 - carried ** (reuse + 1))
+    at_limit = reused_share**reuse * (1 - reused_share) / (1 - reused_share ** (reuse + 1))
     tilted = at_limit / (1 - part_failure) / (1 - at_limit + at_limit / (1 - part_failure))
     attempts = 0.0
     for count in range(_most(parts, tilted) + 1):
@@ -71,15 +71,14 @@ def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) ->
 
 
 def at_most(parts: int, allowed: int, failure: float) -> float:
-    """The lower tail of the binomial distribution."""
+    """The probability that at most ``allowed`` parts fail."""
     if allowed >= parts or allowed >= _most(parts, failure):
         return 1.0
     if allowed < 0:
         return 0.0
     least = max(0, parts - _most(parts, 1 - failure))
     return min(
-        1.0,
-        sum(exp(log_probability(parts, count, failure)) for count in range(least, allowed + 1)),
+        1.0, sum(exp(log_probability(parts, count, failure)) for count in range(least, allowed + 1))
     )
 
 

@@ -34,7 +34,7 @@ def _import_rules() -> None:
 
 @lru_cache(maxsize=1)
 def _rules(count: int) -> Mapping[type[Sample] | None, Mapping[str, Rule]]:
-    """By class of sample; all under None. ``count`` of declared rules: tests declare more."""
+    """By class of sample; None has all. ``count`` refreshes the cache if tests declare rules."""
     by_class: dict[type[Sample] | None, dict[str, Rule]] = {None: {}}
     for id, rule in sorted(RULES.items()):
         for sample_class in (None, rule.judges):
@@ -57,8 +57,8 @@ def limits(overrides: Mapping[str, float] | None = None) -> Limits:
 def diagnose(
     sample: Sample, rule_limits: Limits | None = None, only: Iterable[str] | None = None
 ) -> Diagnosis:
-    """Run the rules of ids ``only``, by default all for this class of sample. A rule that lacks
-    data or fails becomes an ``Unknown``.
+    """Runs the rules of ids ``only``, by default all of the class. A rule that lacks data or fails
+    becomes an ``Unknown``.
     """
     rule_limits = rule_limits or limits()
     findings: list[Finding] = []
@@ -77,8 +77,8 @@ def diagnose(
         try:
             for finding in rule.judge(rule_sample, rule_limits):
                 findings.append(finding if rule.is_proven else replace(finding, severity="info"))
-        except NotJudged as lacking:
-            unknowns.append(Unknown(rule.id, str(lacking)))
+        except NotJudged as not_judged:
+            unknowns.append(Unknown(rule.id, str(not_judged)))
         except Exception as error:
             logger.exception("Rule %s broke on %s", rule.id, sample.called)
             unknowns.append(

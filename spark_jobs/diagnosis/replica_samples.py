@@ -1,4 +1,4 @@
-"""The input of a rule on copies of checkpoints: one job's copy after the last round."""
+"""One job's copy of checkpoints after the last round."""
 
 from dataclasses import dataclass
 

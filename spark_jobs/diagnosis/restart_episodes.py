@@ -1,5 +1,5 @@
-"""Episodes from a restart until all tasks run again. A triggered checkpoint, or the log of every
-deployed task, proves that. Without a proof, some time without a restart ends the episode, unless
+"""Episodes from a restart until all tasks run again, which a triggered checkpoint or the log of
+every deployed task proves. Without a proof, some time without a restart ends the episode, unless
 the job's state or log contradicts.
 """
 
@@ -20,7 +20,7 @@ Task = tuple[str | None, int | None]
 SETTLED_MS = 10_000
 """Twice this time without a restart counts as 'all tasks run' if there is no proof."""
 SAME_MS = 1_000
-"""Annotations have full seconds: a state change and an annotation this close are one restart."""
+"""Annotations have full seconds: a state change this close is the same restart."""
 CHAIN_APART_MS = 600_000
 """A restart this long after the previous one begins another chain."""
 BEFORE_MS = 2_000
@@ -30,7 +30,7 @@ RESTARTING = "RESTARTING"
 NOT_RUNNING = frozenset({RESTARTING, "FAILING", "CREATED", "INITIALIZING", "FAILED"})
 NOT_YET_RUN = frozenset({"CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING"})
 GLOBAL = "global_restart"
-"""A failure of the JobManager's part of a job: a source's enumerator, a coordinator."""
+"""A failure in the JobManager: a source's enumerator, a coordinator."""
 READS = ("job_state", DEPLOYED, RUNNING, FAILED, GLOBAL)
 
 
@@ -49,13 +49,13 @@ class Episode:
 
 
 def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
-    """Episodes with a restart at ``since_ms`` or later, and the current one; oldest first."""
+    """Episodes with a restart since ``since_ms``, and the current one; oldest first."""
     starts = restart_instants(window)
     if not starts:
         return []
     proofs = _RunningAgain(window)
     groups: list[tuple[list[int], int | None]] = []
-    # Backwards, so that of a long history only the current episode is examined.
+    # Backwards, so that only the current episode of a long history is examined.
     until_ms = window.at_ms + 1
     for at_ms in reversed(starts):
         running_ms = proofs.running_after(at_ms, until_ms)
@@ -81,6 +81,7 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
 
 
 def first_attempt(window: JobWindow) -> Episode | None:
+    """The first restart of the current chain."""
     starts = restart_instants(window)
     if not starts:
         return None
@@ -99,6 +100,7 @@ def chain_begin(starts: Sequence[int]) -> int:
 
 
 def last_attempt(episode: Episode) -> Episode:
+    """The last restart with failures of its own."""
     for at_ms in reversed(episode.restarts):
         failures = tuple(
             failure for failure in episode.failures if failure.at_ms >= at_ms - BEFORE_MS
@@ -124,13 +126,10 @@ def _episode(
 
 
 def _ends(window: JobWindow) -> dict[int, int]:
+    """Begin → end of restarts, by annotations."""
     ends = {}
     for annotation in window.annotations:
-        if (
-            annotation.kind == "restart"
-            and "downtime_ms" in annotation.detail
-            and "began_at" in annotation.detail
-        ):
+        if annotation.kind == "restart" and {"downtime_ms", "began_at"} <= annotation.detail.keys():
             begun_ms = round(
                 datetime.fromisoformat(annotation.detail["began_at"]).timestamp() * 1000
             )
@@ -139,7 +138,7 @@ def _ends(window: JobWindow) -> dict[int, int]:
 
 
 def restart_instants(window: JobWindow) -> list[int]:
-    """By the log, by annotations, and by the job's counted restarts."""
+    """Restarts in the log, in annotations and in ``window.restarts``."""
     logged = [
         event.at_ms
         for event in window.events
@@ -153,13 +152,13 @@ def restart_instants(window: JobWindow) -> list[int]:
 
 
 def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:
-    """In order. Instants of ``others`` that are ``SAME_MS`` from another one are left out."""
+    """In order, without instants of ``others`` that are within ``SAME_MS`` of another."""
     instants = sorted(set(exact))
     # In order of time: else the middle one of three instants, a second apart, would replace both.
     for at_ms in sorted(set(others)):
-        place = bisect_left(instants, at_ms - SAME_MS)
-        if place == len(instants) or instants[place] > at_ms + SAME_MS:
-            instants.insert(place, at_ms)
+        index = bisect_left(instants, at_ms - SAME_MS)
+        if index == len(instants) or instants[index] > at_ms + SAME_MS:
+            instants.insert(index, at_ms)
     return instants
 
 
@@ -172,10 +171,14 @@ class _RunningAgain:
             if checkpoint.outcome != "preflight"
         )
         # Before this instant, lines of tasks were cut and prove nothing.
-        self._tasks_ms = max(complete_from(window.events, kind) for kind in (DEPLOYED, RUNNING))
-        self._tasks = [event for event in window.events if event.rule_kind in (DEPLOYED, RUNNING)]
-        self._has_deployments = any(event.rule_kind == DEPLOYED for event in self._tasks)
-        self._states_ms = complete_from(window.events, "job_state")
+        self._tasks_from_ms = max(
+            complete_from(window.events, kind) for kind in (DEPLOYED, RUNNING)
+        )
+        self._task_events = [
+            event for event in window.events if event.rule_kind in (DEPLOYED, RUNNING)
+        ]
+        self._has_deployments = any(event.rule_kind == DEPLOYED for event in self._task_events)
+        self._states_from_ms = complete_from(window.events, "job_state")
         self._states = [event for event in window.events if event.kind == "job_state"]
         self._early_failures = sorted(_early_failures(window))
 
@@ -184,7 +187,7 @@ class _RunningAgain:
         proofs = [at for at in self._checkpoints if at_ms + SAME_MS < at < until_ms][:1]
         task_events = [
             (event, (event.vertex_id or event.vertex_name, event.subtask))
-            for event in (self._tasks if at_ms >= self._tasks_ms else ())
+            for event in (self._task_events if at_ms >= self._tasks_from_ms else ())
             if at_ms <= event.at_ms < until_ms
         ]
         # The first region may run before the last one is deployed.
@@ -206,7 +209,7 @@ class _RunningAgain:
         is_last = until_ms > self._window.at_ms
         if is_last and self._window.state in NOT_RUNNING:
             return None
-        if at_ms < self._states_ms:
+        if at_ms < self._states_from_ms:
             return at_ms
         states = [
             (event.at_ms, event.fields.get("to_state"))
@@ -227,14 +230,14 @@ class _RunningAgain:
             return True
         if (
             self._has_deployments
-            and at_ms >= max(self._tasks_ms, self._states_ms)
+            and at_ms >= max(self._tasks_from_ms, self._states_from_ms)
             and any(event.at_ms == at_ms for event in self._states)
         ):
             # The log has deployments, but none after this restart.
             return True
-        place = bisect_right(self._early_failures, at_ms + SAME_MS)
+        index = bisect_right(self._early_failures, at_ms + SAME_MS)
         return (
-            place < len(self._early_failures) and self._early_failures[place] <= until_ms + SAME_MS
+            index < len(self._early_failures) and self._early_failures[index] <= until_ms + SAME_MS
         )
 
 
@@ -260,7 +263,7 @@ def _within(happenings: Iterable[Happening], begun_ms: int, next_ms: int | None)
 
 
 def _only_logged(window: JobWindow) -> Iterable[JobFailure]:
-    """REST keeps only the last exceptions, and one of several at the same time."""
+    """Failures that REST lacks: it keeps the last ones, and one of several at a time."""
     if not window.failures:
         return _failed_tasks(window.events)
     reported = {
@@ -268,10 +271,10 @@ def _only_logged(window: JobWindow) -> Iterable[JobFailure]:
         for failure in window.failures
         for step in (-1, 0, 1)
     }
-    traced = (task for task in _failed_tasks(window.events) if task.stacktrace)
+    failures_with_trace = (task for task in _failed_tasks(window.events) if task.stacktrace)
     return (
         failure
-        for failure in traced
+        for failure in failures_with_trace
         if (_task_of(failure.task), failure.at_ms // SAME_MS) not in reported
     )
 

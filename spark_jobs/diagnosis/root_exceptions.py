@@ -14,7 +14,7 @@ _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\[[^\]\n]*\]")
 _NUMBERED = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F]*")
 
 # Messages of a lost TaskManager in traces of all releases.
-_LOST = (
+_LOSS_MESSAGES = (
     re.compile(
         r"TaskManager with id ([^\s()]+?)(?:\([^)\n]*\))? (?:timed out|is no longer reachable)"
     ),
@@ -24,19 +24,20 @@ _LOST = (
     re.compile(r"(?:remote task manager|remote host) '([^'\n]+)'"),
     re.compile(r"TaskExecutor ([^\s()]+) (?:was|has been) (?:lost|disconnected)"),
 )
-_ALIVE = "Error at remote task manager"
+# The TaskManager lives: it sent this error.
+_SENT_BY_PEER = "Error at remote task manager"
 _UNREACHABLE = (
     "RecipientUnreachableException",
     "TaskManager was lost",
     "TaskExecutor is shutting down",
     "no longer reachable",
 )
-_OF_HOST = re.compile(
+_HOST_ERRORS = re.compile(
     r"No space left on device|Too many open files|Input/output error|Read-only file system"
     r"|unable to create (?:new )?native thread|Cannot allocate memory|UnknownHostException"
     r"|Stale file handle"
 )
-_OF_CONNECTOR = "org.apache.flink.connector"
+_CONNECTOR_PACKAGE = "org.apache.flink.connector"
 
 
 @dataclass(frozen=True)
@@ -58,39 +59,39 @@ class RootException:
 
     @property
     def is_wrapper(self) -> bool:
-        """Whether only Flink's wrapper is known, without its cause."""
+        """Whether the cause in Flink's wrapper is unknown."""
         return self.frame is None and self.name.startswith("org.apache.flink.")
 
 
 def root_of(name: str, stacktrace: str | None) -> RootException:
-    """A trace does not repeat the frames that a cause shares with the exception around it ('... 17
-    more'). If the cause has no own frame left, the last own one before it counts.
+    """A trace does not repeat frames that a cause shares with the exception around it ('... 17
+    more'). If the cause has no own frame left, the last own frame before it counts.
     """
     lines = (stacktrace or "").splitlines()
     if not lines:
         return RootException(name, "", None)
     head, frame, last_own = lines[0], None, None
     for line in lines[1:]:
-        caused = line.strip()
-        if caused.startswith(CAUSED):
-            head, frame = caused.removeprefix(CAUSED), None
+        stripped = line.strip()
+        if stripped.startswith(CAUSED):
+            head, frame = stripped.removeprefix(CAUSED), None
         elif frame is None and (match := FRAME.match(line)) and is_own(match[1]):
             frame = last_own = f"{match[1]}({match[2]})"
     head = head.removeprefix(WRAPPER)
-    exception, _, message = head.partition(": ")
-    return RootException(exception.strip() or name, message.strip(), frame or last_own)
+    exception, _, text = head.partition(": ")
+    return RootException(exception.strip() or name, text.strip(), frame or last_own)
 
 
 def fails_by_host(name: str, stacktrace: str | None) -> bool:
     """Whether the machine or the JVM may be the cause."""
     root = root_of(name, stacktrace)
-    if _OF_HOST.search(f"{root.name}: {root.message}"):
+    if _HOST_ERRORS.search(f"{root.name}: {root.message}"):
         return True
     return (
         root.frame is None
         and root.name.startswith(("java.lang.", "java.io.", "java.nio.", "org.apache.flink."))
         and root.name != "java.lang.OutOfMemoryError"
-        and _OF_CONNECTOR not in (stacktrace or "")
+        and _CONNECTOR_PACKAGE not in (stacktrace or "")
     )
 
 
@@ -100,9 +101,9 @@ def unnumbered(message: str) -> str:
 
 def lost_taskmanager(stacktrace: str | None) -> str | None:
     """Resource id or address of the TaskManager; None if the trace reports no loss."""
-    if _ALIVE in (stacktrace or ""):
+    if _SENT_BY_PEER in (stacktrace or ""):
         return None
-    for pattern in _LOST:
+    for pattern in _LOSS_MESSAGES:
         match = pattern.search(stacktrace or "")
         if match:
             return match[1].strip()

@@ -1,4 +1,4 @@
-"""Declares rules and makes their findings. ``@rule`` registers a rule. A rule gets only the log
+"""Declares rules and makes their findings. ``@rule`` registers a rule, which gets only the log
 events that it declares (``reads``).
 """
 
@@ -46,9 +46,9 @@ class Rule:
     sample; if all are empty, the rule is not run, and is unknown for lack of ``lacking`` unless the
     job has ended. ``outlives_job``: its findings stay open until a later attempt runs.
 
-    ``fed_by``: a case in which the rule fires; without it, findings are information only. The path
-    of a recording of a real Flink below ``tests/fixtures``, or of a test below ``tests`` that plays
-    one (``integration/…``).
+    ``fed_by``: a recording of a real Flink below ``tests/fixtures`` in which the rule fires, or a
+    test with a real Flink below ``tests`` (``integration/…``). Without it, findings are information
+    only.
     """
 
     id: str
@@ -66,7 +66,7 @@ class Rule:
 
     @property
     def is_proven(self) -> bool:
-        """Rules on Weir, its collection, and objectives (which count served rows) need no case."""
+        """Rules on Weir, its collection, and objectives (served rows) need no case."""
         needs_no_case = self.family in ("collect", "weir") or self.judges is ObjectiveBurn
         return bool(self.fed_by) or needs_no_case
 
@@ -190,7 +190,7 @@ def root_finding(
 def stored_job_finding(
     sample: StorageJobSample, rule: str, severity: Severity, **words: Unpack[Words]
 ) -> Finding:
-    """A job that no cluster has reported has no page: the subject is then its directory."""
+    """A job that no cluster reported has no page: its directory is the subject."""
     directory = f"{sample.root}/{sample.job_id}"
     subject: _Subject = (
         ("job", sample.root, sample.job_name or sample.job_id)
@@ -216,7 +216,7 @@ def namenode_finding(
 
 
 def last_error(error: str | None) -> tuple[tuple[Evidence, ...], str]:
-    """The error as evidence, and as a sentence to append. Both are empty without an error."""
+    """The error as evidence, and as a sentence to append; both may be empty."""
     if not error:
         return (), ""
     return (

@@ -20,7 +20,6 @@ EVENLY_SPREAD = "cluster.evenly-spread-out-slots"
 DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
 CHECKPOINT_DIRECTORIES = ("execution.checkpointing.dir", "state.checkpoints.dir")
 READ_SETTINGS = (LOAD_BALANCE_MODE, EVENLY_SPREAD, DEBLOATS, *CHECKPOINT_DIRECTORIES)
-"""Settings of Flink that rules read."""
 
 EPOCH_MS = "epoch ms"
 """Marks fields whose column is an instant; its name lacks the ``_ms``."""
@@ -46,8 +45,8 @@ class Edge:
 class VertexWindow:
     """One vertex in the judged window: each subtask's mean over its samples. ``busy_ratio`` is
     unknown before 1.13; ``idle_ratio`` of 1.12 includes back-pressured time. ``records_…_per_s``
-    are Flink's meters, means of the last minute. ``counted_…_per_s`` are differences of Flink's
-    counters over ``counted_ms``; unknown for a subtask whose attempt changed meanwhile.
+    are Flink's meters, means of the last minute. ``counted_…_per_s`` are differences of its
+    counters over ``counted_ms``, unknown if a subtask's attempt changed meanwhile.
     """
 
     vertex_id: str
@@ -232,7 +231,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class JobStart:
-    """A start after which all tasks ran; ``at_ms``: when scheduling began. See the serving table
+    """A start after which all tasks ran; ``at_ms``: when scheduling began. See the table
     ``job_start``.
     """
 
@@ -329,8 +328,8 @@ class SourceGap:
 
 @dataclass(frozen=True, slots=True)
 class UploadedFiles:
-    """The ``_metadata`` of a checkpoint compared with that of an earlier snapshot, by local names
-    of RocksDB files (serving table ``checkpoint_upload``).
+    """The ``_metadata`` of a checkpoint against that of an earlier snapshot, by local names of
+    RocksDB files (serving table ``checkpoint_upload``).
     """
 
     checkpoint_id: Annotated[int, "of the upload"]
@@ -360,9 +359,9 @@ class RecoveryPoint:
 
 @dataclass(frozen=True, slots=True)
 class TaskManagerSample:
-    """``restarts``: how often the job had restarted before; ``gc_ms`` and ``cpu_ms`` count since
-    the JVM began. ``metaspace_max_bytes`` is the JVM's own limit; ``…memory_bytes``,
-    ``…off_heap_bytes`` and ``metaspace_bytes`` are configured.
+    """``restarts``: of the job before; ``gc_ms`` and ``cpu_ms`` count since the JVM began.
+    ``metaspace_max_bytes`` is the JVM's own limit; ``…memory_bytes``, ``…off_heap_bytes`` and
+    ``metaspace_bytes`` are configured.
     """
 
     taskmanager_id: str
@@ -416,8 +415,8 @@ class JobWindow:
     window. ``past``: vertices in earlier windows. ``uploads`` are known around restores and
     savepoints with a readable ``_metadata``. ``version``: (major, minor[, patch]).
     ``taskmanagers``: recently one sample a minute, earlier only the last one before each restart.
-    ``restarts``: epoch ms. ``earlier``: only in the first window judged of an attempt that followed
-    another one.
+    ``restarts``: epoch ms. ``earlier``: set only in the first judged window of an attempt that
+    followed another attempt.
     """
 
     cluster: str
@@ -459,7 +458,7 @@ class JobWindow:
 
     @property
     def has_debloating(self) -> bool:
-        """Buffer debloating is set, or Flink reports its figures."""
+        """Whether it is set, or Flink reports its figures."""
         return self.settings.get(DEBLOATS, "").lower() == "true" or any(
             sample.debloated_buffer_bytes is not None for sample in self.gauges
         )

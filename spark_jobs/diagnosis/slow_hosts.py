@@ -12,8 +12,8 @@ def is_nearly_even(share: float | None, subtasks: int, parallelism: int) -> bool
 
 
 def slow_host(vertex: Subtasks, hot: Sequence[int]) -> str | None:
-    """The host that runs all hot subtasks and no others, while the vertex has subtasks elsewhere.
-    None if they are hot since they get more records.
+    """The host that runs all hot subtasks and no others, while others run elsewhere. None if they
+    are hot since they get more records.
     """
     hosts = vertex.window.host
     hot_hosts = {value(hosts, index) for index in hot}

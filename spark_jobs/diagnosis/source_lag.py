@@ -1,5 +1,5 @@
-"""The trend of a source's lag, and when the source will have caught up. Slopes are medians over all
-pairs of points; bounds are the 10th and 90th percentile.
+"""The trend of a source's lag, and when the source catches up. Slopes are medians over all pairs of
+points; bounds are the 10th and 90th percentile.
 """
 
 from collections.abc import Iterable
@@ -11,12 +11,13 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 
 Point = tuple[int, float]
+"""Epoch ms and lag."""
 LEAST_POINTS, LEAST_SPAN_MS = 3, 90_000
 
 
 @dataclass(frozen=True)
 class LagTrend:
-    """Change per second, in the unit of the lag; negative while a source catches up."""
+    """Change per second in the unit of the lag, negative while a source catches up."""
 
     per_s: float
     low_per_s: float
@@ -34,7 +35,7 @@ class CatchUp:
 
 
 def aligned_vertices(window: JobWindow) -> set[str]:
-    """Ids of the sources that are ahead, so that watermark alignment makes them wait."""
+    """Ids of sources that are ahead, so that watermark alignment makes them wait."""
     return {
         gauges.vertex_id
         for gauges in window.gauges
@@ -43,12 +44,12 @@ def aligned_vertices(window: JobWindow) -> set[str]:
 
 
 def lag_trend(points: Iterable[Point]) -> LagTrend | None:
-    ordered = sorted(dict(points).items())
-    if len(ordered) < LEAST_POINTS or ordered[-1][0] - ordered[0][0] < LEAST_SPAN_MS:
+    history = sorted(dict(points).items())
+    if len(history) < LEAST_POINTS or history[-1][0] - history[0][0] < LEAST_SPAN_MS:
         return None
     slopes = [
         (later - lag) * 1000 / (later_ms - at_ms)
-        for (at_ms, lag), (later_ms, later) in combinations(ordered, 2)
+        for (at_ms, lag), (later_ms, later) in combinations(history, 2)
     ]
     return LagTrend(median(slopes), quantile(slopes, 0.1), quantile(slopes, 0.9))
 

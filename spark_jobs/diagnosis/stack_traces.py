@@ -1,5 +1,5 @@
-"""Shortens stack traces but keeps their innermost cause. A trace that is cut at its end keeps only
-Flink's wrappers ("Could not complete snapshot …").
+"""Shortens stack traces but keeps their innermost cause. A trace cut at its end keeps only Flink's
+wrappers ("Could not complete snapshot …").
 """
 
 import re
@@ -26,8 +26,8 @@ _MIDDLE = " … "
 
 
 def condensed(trace: str | None, most_chars: int) -> str | None:
-    """The first line, the first frames and the first own frame of each cause. Causes in the middle
-    are left out if this is still too long.
+    """First line, first frames and first own frame of each cause. Causes in the middle are left out
+    if this is still too long.
     """
     if trace is None or len(trace) <= most_chars:
         return trace
@@ -60,7 +60,7 @@ def without_middle(message: str, most_chars: int) -> str:
 
 
 def is_own(frame: str) -> bool:
-    """Whether a frame is of the job's code or its libraries."""
+    """Whether a frame is of the job or its libraries."""
     return not frame.startswith(FRAMEWORK)
 
 

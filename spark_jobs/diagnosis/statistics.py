@@ -6,9 +6,8 @@ NEGLIGIBLE = 1e-15
 
 
 def quantile(values: Iterable[float], q: float) -> float:
-    """Nearest-rank quantile: the smallest value that at least ``q`` of all do not exceed.
-
-    Raises ValueError for no values.
+    """Nearest-rank quantile: the smallest value that at least ``q`` of all do not exceed. Raises
+    ValueError for no values.
     """
     ordered = sorted(values)
     if not ordered:
@@ -18,9 +17,10 @@ def quantile(values: Iterable[float], q: float) -> float:
 
 
 def log_probability(tries: int, hits: int, chance: float) -> float:
-    """Logarithm of a binomial probability, which for thousands of tries fits no float."""
+    """Logarithm of a binomial probability: for thousands of tries no float holds it."""
     if chance <= 0 or chance >= 1:
-        return 0.0 if hits == (tries if chance >= 1 else 0) else -inf
+        certain_hits = tries if chance >= 1 else 0
+        return 0.0 if hits == certain_hits else -inf
     ways = lgamma(tries + 1) - lgamma(hits + 1) - lgamma(tries - hits + 1)
     return ways + hits * log(chance) + (tries - hits) * log1p(-chance)
 

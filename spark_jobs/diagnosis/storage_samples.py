@@ -1,4 +1,4 @@
-"""The input of a rule on checkpoint storage: one root, or one job's directory in it, by one audit."""
+"""The input of a rule on storage: one root, or one job's directory in it, by one audit."""
 
 from dataclasses import dataclass
 
@@ -56,8 +56,8 @@ class StorageRootSample:
 
 @dataclass(frozen=True, slots=True)
 class IncompleteSnapshot:
-    """``superseded``: a later checkpoint of the same chain is complete. ``is_newest``: no root has
-    a newer checkpoint of the job.
+    """``superseded``: a later checkpoint of the chain is complete. ``is_newest``: no root has a
+    newer checkpoint of the job.
     """
 
     path: str
@@ -71,7 +71,7 @@ class IncompleteSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """Files of another job (``job_id``) that checkpoints of the sampled job refer to. ``ended``:
+    """Files of another job (``job_id``) that the sampled job's checkpoints refer to. ``ended``:
     None if nobody has reported the other job.
     """
 
@@ -99,7 +99,7 @@ class OperatorStatePoint:
 class OperatorStateTrend:
     """``points``: of the checkpoints of a job and of the jobs that it was restored from, oldest
     first, never empty. ``states``: named lists in the newest checkpoint, as (name, mode, elements),
-    most elements first. ``files``: how many files hold these.
+    most elements first. ``files``: the number of files with these lists.
     """
 
     operator_id: str

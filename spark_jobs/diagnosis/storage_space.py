@@ -8,13 +8,15 @@ from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
 def space_thresholds(
     rule: str, *, share: float, share_reason: str, high_share: float, high_share_reason: str
 ) -> tuple[Threshold, ...]:
-    least = message("Less than a mebibyte is not worth anybody's time.")
-    large = message("From a hundred gibibytes on the space matters whatever its share of the root.")
+    least_reason = message("Less than a mebibyte is not worth anybody's time.")
+    large_reason = message(
+        "From a hundred gibibytes on the space matters whatever its share of the root."
+    )
     return (
-        Threshold(f"{rule}.minimum_bytes", 1 << 20, "bytes", 0, 1 << 60, least),
+        Threshold(f"{rule}.minimum_bytes", 1 << 20, "bytes", 0, 1 << 60, least_reason),
         Threshold(f"{rule}.share", share, "ratio", 0, 1, share_reason),
         Threshold(f"{rule}.high_share", high_share, "ratio", 0, 1, high_share_reason),
-        Threshold(f"{rule}.large_bytes", 100 << 30, "bytes", 1, 1 << 62, large),
+        Threshold(f"{rule}.large_bytes", 100 << 30, "bytes", 1, 1 << 62, large_reason),
     )
 
 
@@ -23,14 +25,14 @@ def severity_of_space(
 ) -> Severity | None:
     """None if the part is too small for a finding."""
     share = _share_of_root(sample, part)
-    large = part.bytes >= limits[f"{rule}.large_bytes"]
+    is_large = part.bytes >= limits[f"{rule}.large_bytes"]
     if (
         not part.files
         or part.bytes < limits[f"{rule}.minimum_bytes"]
-        or not (large or share >= limits[f"{rule}.share"])
+        or not (is_large or share >= limits[f"{rule}.share"])
     ):
         return None
-    return "warning" if large or share >= limits[f"{rule}.high_share"] else "info"
+    return "warning" if is_large or share >= limits[f"{rule}.high_share"] else "info"
 
 
 def space_evidence(
@@ -49,10 +51,7 @@ def space_evidence(
         message("{word:text} files", word=word),
         part.files,
         "count",
-        note=message(
-            "of {files:message}",
-            files=sample.all.files_text,
-        ),
+        note=message("of {files:message}", files=sample.all.files_text),
     )
 
 

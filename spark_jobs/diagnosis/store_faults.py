@@ -42,8 +42,8 @@ _WRITES_RESULTS = re.compile(
 
 @dataclass(frozen=True)
 class StoreFault:
-    """``code``: one of ``FAULTS``. ``effect``: CHECKPOINT or TASK (lost by it), LOGGED, RETRIED.
-    ``is_assumed``: no text names the bucket, so it is that of the job's checkpoint directory.
+    """``code``: one of ``FAULTS``. ``effect``: CHECKPOINT or TASK (the fault lost one), LOGGED,
+    RETRIED. ``is_assumed``: no text names the bucket, so it is that of the checkpoint directory.
     """
 
     at_ms: int
@@ -98,7 +98,7 @@ def _place_of(text: str) -> StorePlace | None:
 
 
 def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
-    explained = set()
+    explained_ids = set()
     for event in window.events:
         if event.at_ms < since_ms:
             continue
@@ -118,10 +118,10 @@ def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
             report = _Report(event.at_ms, CHECKPOINT, text, is_of_checkpoint)
             yield report
             if _code_of(report):
-                explained.add(event.checkpoint_id)
+                explained_ids.add(event.checkpoint_id)
     for sample in window.checkpoints:
         is_recent = since_ms <= sample.ended_ms <= window.at_ms
-        is_explained = sample.checkpoint_id in explained
+        is_explained = sample.checkpoint_id in explained_ids
         if is_recent and sample.outcome in FAILED_OUTCOMES and not is_explained:
             yield from _checkpoint_reports(sample)
     for failure in window.failures:
@@ -133,8 +133,8 @@ def _checkpoint_reports(sample: CheckpointSample) -> Iterator[_Report]:
     texts = [str(decline["exception"]) for decline in sample.declines if decline.get("exception")]
     texts += filter(None, (sample.failure_message, sample.reason_text))
     for text in texts:
-        is_written = sample.reason in _OF_CHECKPOINTS and not _WRITES_RESULTS.search(text)
-        yield _Report(sample.ended_ms, CHECKPOINT, text, is_written)
+        is_of_checkpoint = sample.reason in _OF_CHECKPOINTS and not _WRITES_RESULTS.search(text)
+        yield _Report(sample.ended_ms, CHECKPOINT, text, is_of_checkpoint)
 
 
 def _writes_checkpoint(text: str) -> bool:

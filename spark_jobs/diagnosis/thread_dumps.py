@@ -1,4 +1,4 @@
-"""Reads a thread dump of a TaskManager: tasks of threads, what threads wait for, deadlocks."""
+"""Reads a thread dump of a TaskManager: tasks, what threads wait for, deadlocks."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ _TASK = re.compile(
     r"Thread - )?"
     r"(?P<task>.*) \((?P<subtask>\d{1,9})/(?P<parallelism>\d{1,9})\)(?:#(?P<attempt>\d{1,9}))?$"
 )
-"""Flink's name of a task's thread, before 1.13 without the attempt. Threads that serve a task have
-its name after their own.
+"""Flink's name of a task's thread, before 1.13 without the attempt. Threads that serve a task begin
+with a name of their own.
 """
 WAITS_FOR_WORK = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl.take"
 _NATIVE_BACKEND = "org.rocksdb."
@@ -134,7 +134,8 @@ def sentence(thread: DumpedThread) -> str:
     activity = doing(thread)
     if activity == "waits for work":
         return _WORDS[activity]
-    own_name, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
+    own_name = own_method(thread)
+    innermost = method_of(thread.frames[0]) if thread.frames else ""
     method, lock = own_name or innermost, ""
     if activity == "is blocked by a lock":
         lock = message(" by {lock:name}", lock=thread.lock or message("a lock"))
@@ -153,7 +154,7 @@ def sentence(thread: DumpedThread) -> str:
 
 
 def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]:
-    """Cycles, in which each thread waits for a lock that the next one holds."""
+    """Cycles: each thread waits for a lock that the next one holds."""
     by_number = {thread.number: thread for thread in threads}
     cycles, visited = [], set[int]()
     for thread in threads:
@@ -186,13 +187,13 @@ def place_of(thread: DumpedThread) -> str:
 
 
 def in_a_row(thread: DumpedThread, previous: Mapping[str, tuple[str, int]]) -> int:
-    """In how many dumps the thread is at this place. ``previous``: place and number at the last
-    dump, by thread.
+    """In how many successive dumps the thread is at this place. ``previous``: place and number at
+    the last dump, by thread.
     """
     place, count = previous.get(thread.name, ("", 0))
     return count + 1 if place == place_of(thread) else 1
 
 
-def method_of(name: str) -> str:
-    method, colon, line = name.rpartition(":")
-    return method if colon and line.lstrip("-").isdigit() else name
+def method_of(frame: str) -> str:
+    method, colon, line = frame.rpartition(":")
+    return method if colon and line.lstrip("-").isdigit() else frame

@@ -1,5 +1,5 @@
-"""The job graph for rules. It may have cycles (iterations), parallel edges (side outputs) and edges
-to vertices missing from the plan.
+"""The job graph. It may have cycles (iterations), parallel edges (side outputs) and edges to
+vertices missing from the plan.
 """
 
 from collections.abc import Iterable
@@ -45,8 +45,8 @@ def is_pointwise(edge: Edge, producer_count: int, consumer_count: int) -> bool:
 
 
 def consumers(edge: Edge, producer: int, producer_count: int, consumer_count: int) -> range:
-    """Subtasks of the target that subtask ``producer`` writes to. Pointwise edges deal the larger
-    side out evenly in index order, as Flink's scheduler does.
+    """Subtasks of the target that subtask ``producer`` writes to. Pointwise edges spread the larger
+    side evenly in index order, as Flink's scheduler does.
     """
     if edge.ship_strategy == "GLOBAL":
         return range(min(1, consumer_count))

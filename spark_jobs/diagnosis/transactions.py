@@ -1,6 +1,6 @@
-"""How long transactions of two-phase-commit sinks are open: at most from the trigger of one
-completed checkpoint to the end of the next, or of a restart in between (TwoPhaseCommitSinkFunction
-and Kafka's sink, Flink 1.12 to 2.3).
+"""How long transactions of two-phase-commit sinks are open: at most from the trigger of a completed
+checkpoint to the end of the next, or of a restart in between (TwoPhaseCommitSinkFunction and
+Kafka's sink, Flink 1.12 to 2.3).
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,7 @@ class Commit:
 @dataclass(frozen=True)
 class Transactions:
     """``timeout_ms``: the shortest of the job's sinks; ``timeout_is_set``: by an operator of Weir.
-    ``pending_ms``: how long the oldest uncommitted transaction is open. ``restart_ms``: the longest
-    restart.
+    ``pending_ms``: age of the oldest uncommitted transaction. ``restart_ms``: the longest restart.
     """
 
     timeout_ms: int | None
@@ -65,7 +64,7 @@ def transactions_of(
     since_ms: int = 0,
     set_ms: int = 0,
 ) -> Transactions:
-    """All sequences are in order of time. ``since_ms``: earlier commits and losses do not count.
+    """Sequences are in order of time. ``since_ms``: earlier commits and losses do not count.
     ``set_ms``: the time-out set by an operator of Weir, 0 for the one in the log.
     """
     start_times = [
@@ -103,7 +102,7 @@ def transactions_of(
 
 
 def _opened_ms(triggered_ms: int, start_times: Sequence[int], until_ms: int) -> int:
-    """Transactions open at the trigger of the last completed checkpoint, or at a later start of the
-    job, which aborts earlier ones. 0 if unknown.
+    """When open transactions began: at the trigger of the last completed checkpoint, or at a later
+    start of the job, which aborts earlier ones. 0 if unknown.
     """
     return max([triggered_ms, *(start_ms for start_ms in start_times if start_ms <= until_ms)])

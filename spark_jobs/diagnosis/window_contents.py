@@ -8,15 +8,13 @@ from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, Checkpoin
 
 WINDOW_MS = 60_000
 CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 200, 10
-"""A window has so many, the newest: annotations and events of each kind, past windows of each
-vertex.
-"""
+"""The newest rows of a window: annotations and events of each kind, past windows of each vertex."""
 FIRSTS = 20
-"""A window also has so many of the oldest failures of the current chain of restarts."""
+"""The oldest failures of the current chain of restarts that a window also has."""
 FAILED = "task_state FAILED"
 TASKMANAGER_LOST = "taskmanager_lost"
 BRIEFLY_MS = 3_600_000
-"""How long windows have events ``OF_SUBTASKS``, of which a job may log thousands at once."""
+"""Windows have ``OF_SUBTASKS`` only for so long: a job may log thousands at once."""
 TREND_AHEAD_MS = 3_600_000
 """A trend belongs to windows that end at most this long before its newest point."""
 STARTS = 12
@@ -25,12 +23,7 @@ UPLOADS = 20
 MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
 
 OF_SUBTASKS = frozenset(
-    {
-        "task_deployed",
-        "task_state RUNNING",
-        "checkpoint_sync_done",
-        "checkpoint_async_started",
-    }
+    {"task_deployed", "task_state RUNNING", "checkpoint_sync_done", "checkpoint_async_started"}
 )
 EVENT_KINDS = (
     "job_submitted",
@@ -43,9 +36,10 @@ EVENT_KINDS = (
     "trigger_failed",
     "trigger_refused",
 )
-"""Events of a job's life. Rules declare their own: ``registry.events_read``."""
+"""Events of a job's life. Rules declare further kinds: ``registry.events_read``."""
 OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
-"""Judged as ended. NOT_LISTED is not terminal: in the proof of deletable files the job still runs.
+"""Jobs in these states count as ended. NOT_LISTED is not terminal: in the proof of deletable files
+the job still runs.
 """
 
 Span = tuple[int, int]
@@ -63,6 +57,7 @@ def since(timed: Timed, from_ms: int, end_ms: int) -> Sequence[Any]:
 
 
 def newest_and_within(timed: Timed, end_ms: int, most: int, span: Span | None) -> Sequence[Any]:
+    """The newest rows, after the first ``FIRSTS`` of those within ``span``."""
     newest_rows = newest(timed, end_ms, most)
     if span is None or len(newest_rows) < most:
         return newest_rows

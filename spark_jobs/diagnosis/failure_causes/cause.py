@@ -6,11 +6,10 @@ EXIT = r"(?:[Ee]xit(?:ed)?(?: with)?[ _]?(?:[Cc]ode|[Ss]tatus)|exitCode|exitStat
 
 @dataclass(frozen=True, slots=True)
 class FailureCause:
-    """A cause that is known by the text of an exception, or of the reason why a process ended.
-
-    ``regex`` is searched for in the text. ``title`` is a few words. ``unreadable``: this job cannot
-    read the snapshot that it restores, so each start from it fails. ``waits_for_slots``: no task
-    runs meanwhile. ``source``: the class that prints the text, or a report of it.
+    """A cause of failures, known by ``regex`` in an exception or in the reason why a process ended.
+    ``title`` is a few words. ``unreadable``: this job cannot read the snapshot that it restores, so
+    each start from it fails. ``waits_for_slots``: no task runs meanwhile. ``source``: the class
+    that prints the text, or a report of it.
     """
 
     code: str

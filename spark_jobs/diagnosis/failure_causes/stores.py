@@ -22,8 +22,8 @@ _REFUSED = (
 
 
 def _of_store(words: str) -> str:
-    """Words of HTTP, in a text that names an object store. Few texts have them, so they are
-    searched first.
+    """Matches ``words`` of HTTP in a text that names an object store. Few texts have these words,
+    so they come first.
     """
     return rf"\A(?=[\s\S]*?(?:{words})){_NAMES_STORE}[\s\S]*?(?:{words})"
 

@@ -1,6 +1,6 @@
-"""Why a job or one of its processes failed: a table of causes, from the particular to the general.
-The first entry whose expression is found decides. To add a cause, copy a similar entry, give it its
-source, and add an example to ``tests/diagnosis/failure_texts.py``.
+"""Why a job or one of its processes failed, from the particular to the general: the first cause
+whose expression is found decides. To add a cause, copy a similar entry, give its source, and add an
+example to ``tests/diagnosis/failure_texts.py``.
 """
 
 import re
@@ -33,10 +33,9 @@ CAUSES: tuple[FailureCause, ...] = (
     *restores.GENERAL,
 )
 READ_CHARS = 4_000
-"""Only the start of a text is searched. Stack traces in windows are no longer than this."""
+"""Only the start of a text is searched; traces in windows are no longer."""
 Search = Callable[[str], re.Match[str] | None]
 UNKNOWN = "UNKNOWN"
-"""The code if no entry matches."""
 
 
 @lru_cache(maxsize=2_000)

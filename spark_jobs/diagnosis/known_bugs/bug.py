@@ -1,5 +1,3 @@
-"""What a known bug is, whether it can hit a job, and whether it explains a finding."""
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +12,7 @@ Shown = Literal["shows", "may_explain"]
 
 @dataclass(frozen=True)
 class FindingFacts:
-    """``exceptions``: stack traces of the job's failures while the finding was open."""
+    """``exceptions``: traces of the job's failures while the finding was open."""
 
     rule: str
     confidence: str = "high"
@@ -24,8 +22,8 @@ class FindingFacts:
 @dataclass(frozen=True)
 class Symptom:
     """A finding of one of ``rules``; if ``exception`` is set, only with this text in a stack trace.
-    What it ``proves`` if the release has the bug: the bug (``alone``), since nothing else is known
-    to look like this; the bug if all conditions are known to hold (``with_conditions``); nothing.
+    If the release has the bug, it ``proves`` the bug ``alone`` (nothing else is known to look like
+    this), the bug ``with_conditions`` that are all known to hold, or nothing.
     """
 
     rules: tuple[str, ...]
@@ -40,9 +38,8 @@ class Symptom:
 
 @dataclass(frozen=True)
 class KnownBug:
-    """``effect``: what happens to a job that the bug hits. ``workaround``: what helps without an
-    upgrade, "" if nothing does. ``conditions``: all have to hold. ``sources``: of releases,
-    conditions and effect.
+    """``effect``: what happens to a job. ``workaround``: what helps without an upgrade, "" if
+    nothing does. ``conditions``: all have to hold. ``sources``: of releases, conditions and effect.
     """
 
     issue: str
@@ -78,7 +75,7 @@ class KnownBug:
         return "can_hit" if affected == "yes" and None not in answers else "unknown"
 
     def not_known(self, facts: JobFacts) -> list[str]:
-        """What is missing to tell whether the bug can hit the job."""
+        """What is missing to tell whether the bug can hit."""
         version = [message("the release of Flink")]
         return [
             *(version if self.releases.affect(facts.flink_version) == "unknown" else ()),

@@ -7,7 +7,7 @@ from ingest.messages import message
 
 @dataclass(frozen=True)
 class JobFacts:
-    """What is known of one job; None if nobody reported it. ``configuration``: of its cluster.
+    """Facts about a job; None if not reported. ``configuration``: of its cluster.
     ``checkpointing``: its settings by the names of ``CheckpointConfig``. ``vertices``: names in its
     plan. ``exchanges``: ship strategies.
     """
@@ -36,8 +36,8 @@ def setting(
     in_code: bool = True,
 ) -> Condition:
     """``accepts`` judges the first of ``keys`` that the cluster's configuration has, in small
-    letters. Without any: unknown if jobs may set it in their code (``in_code``), else ``default``
-    is judged.
+    letters. If it has none: unknown if jobs may set it in their code (``in_code``), else
+    ``default`` is judged.
     """
 
     def holds(facts: JobFacts) -> bool | None:
@@ -63,7 +63,7 @@ def checkpointing(text: str, name: str, accepts: Callable[[Any], bool]) -> Condi
 
 
 def has_vertex(text: str, *words: str) -> Condition:
-    """A vertex whose name has one of these words of Flink or a connector."""
+    """A vertex whose name has one of these words."""
 
     def holds(facts: JobFacts) -> bool | None:
         if facts.vertices is None:
@@ -87,6 +87,8 @@ def any_of(text: str, *conditions: Condition) -> Condition:
 
 
 def _combined(text: str, conditions: Sequence[Condition], *, decided_by: bool) -> Condition:
+    """``decided_by``: the answer that decides alone."""
+
     def holds(facts: JobFacts) -> bool | None:
         answers = {condition.holds(facts) for condition in conditions}
         if decided_by in answers:

@@ -15,9 +15,7 @@ from spark_jobs.diagnosis.known_bugs.sources import commit, notes, pull
 
 
 def _has_one_phase_aggregation(facts: JobFacts) -> bool | None:
-    """An aggregation in two phases has other operators: LocalGroupAggregate and
-    GlobalGroupAggregate.
-    """
+    """In two phases, the operators are LocalGroupAggregate and GlobalGroupAggregate."""
     if facts.vertices is None:
         return None
     two_phases = ("LocalGroupAggregate", "GlobalGroupAggregate", "IncrementalGroupAggregate")
@@ -56,11 +54,7 @@ BUGS = (
         pull(27505, 27572, 27573, 27574, 28262) + commit("b81b124ce8b"),
         (
             Condition(message("a group aggregation in one phase"), _has_one_phase_aggregation),
-            setting(
-                message("mini-batches"),
-                ("table.exec.mini-batch.enabled",),
-                is_true,
-            ),
+            setting(message("mini-batches"), ("table.exec.mini-batch.enabled",), is_true),
         ),
         message("Until then switch off table.exec.mini-batch.enabled."),
     ),
@@ -75,10 +69,7 @@ BUGS = (
             "https://github.com/apache/iceberg/issues/15846",
             "https://github.com/apache/iceberg/pull/15913",
         ),
-        (
-            UNALIGNED,
-            has_vertex(message("the Iceberg sink FlinkSink"), "IcebergFilesCommitter"),
-        ),
+        (UNALIGNED, has_vertex(message("the Iceberg sink FlinkSink"), "IcebergFilesCommitter")),
         message("Use aligned checkpoints for this job."),
     ),
 )

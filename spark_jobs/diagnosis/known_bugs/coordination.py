@@ -1,5 +1,3 @@
-"""Bugs of JobManagers: leaders, high availability, schedulers, submissions."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.known_bugs.bug import KnownBug
 from spark_jobs.diagnosis.known_bugs.conditions import (

@@ -1,6 +1,6 @@
 """Which releases of Flink have a bug. A fix is in all later releases of its branch, and in all
-branches after the newest one that has it. A vendor's release (``1.17.1-stream1``) or a snapshot may
-have more fixes than the release that it is named after: it never counts as affected.
+branches after the newest with it. A vendor's release (``1.17.1-stream1``) or a snapshot may have
+more fixes than the release it is named after: it never counts as affected.
 """
 
 from collections.abc import Mapping
@@ -38,8 +38,8 @@ NEWEST_EXAMINED: Mapping[Numbers, int] = {
 @dataclass(frozen=True)
 class Releases:
     """``since``: the first release with the bug in each branch that got it in a patch; the last one
-    stands for all later branches. ``fixed``: likewise the first releases with the fix, empty if
-    there is none. ``is_introduced``: releases before ``since`` are known to be free of it.
+    stands for all later branches. ``fixed``: likewise for the fix, empty without one.
+    ``is_introduced``: earlier releases are known to be free of the bug.
     """
 
     since: tuple[str, ...]
@@ -48,11 +48,11 @@ class Releases:
 
     @lru_cache(maxsize=10_000)  # noqa: B019  # the table lives as long as the process
     def affect(self, flink_version: str | None) -> Affected:
-        """Whether this release has the bug; ``1.13`` if all or no patches of 1.13 have it."""
-        named = named_release(flink_version)
-        if named is None:
+        """For ``1.13``: known only if all patches or none have the bug."""
+        name = named_release(flink_version)
+        if name is None:
             return "unknown"
-        release, suffix = named
+        release, suffix = name
         if suffix:
             return "no" if self._is_past(release[:2]) else "unknown"
         if len(release) == 2:
@@ -89,13 +89,13 @@ class Releases:
 
 def is_before(flink_version: str | None, release: str) -> bool:
     """Whether ``flink_version`` is earlier than ``release``, or not known."""
-    named = named_release(flink_version)
-    return named is None or named[0] < _numbers(release)
+    name = named_release(flink_version)
+    return name is None or name[0] < _numbers(release)
 
 
 def _is_reached(release: Numbers, firsts: tuple[str, ...]) -> bool:
-    """Whether the release is at or after the one of ``firsts`` in its branch, or after all if its
-    branch has none.
+    """Whether the release is at or after the first of its branch, or after all firsts if the branch
+    has none.
     """
     numbers = [_numbers(first) for first in firsts]
     in_branch = [first for first in numbers if first[:2] == release[:2]]

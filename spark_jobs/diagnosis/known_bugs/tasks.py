@@ -28,7 +28,6 @@ TICKERS = (
     "compaction-write-bytes",
     "stall-micros",
 )
-"""Metrics for which RocksDB keeps statistics."""
 
 BUGS = (
     KnownBug(
@@ -175,11 +174,7 @@ BUGS = (
             any_of(
                 message("metrics that need statistics of RocksDB"),
                 *(
-                    setting(
-                        "",
-                        (f"state.backend.rocksdb.metrics.{ticker}",),
-                        is_true,
-                    )
+                    setting("", (f"state.backend.rocksdb.metrics.{ticker}",), is_true)
                     for ticker in TICKERS
                 ),
             ),

@@ -1,5 +1,3 @@
-"""The verdict on a restore, with every reason, and the fate of each operator."""
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -43,13 +41,13 @@ NEWEST_FORMAT = (
     ((2, 0), (2, 0), 5),
     ((2, 1), (2, 3), 6),
 )
-"""First and last minor release, and the ``_metadata`` format that is the newest to them."""
+"""First and last minor release, and the newest ``_metadata`` format that they read."""
 _READ_SINCE = (1, 8)
 """The oldest release whose snapshots newer releases promise to read."""
 _CHANGELOG_SINCE = (1, 15)
 
 _IN_FLIGHT, _IN_FLIGHT_RESCALED, _OF_OPERATORS = "in_flight", "rescaled", "operator_state"
-_DECIDING = {
+_NEEDED_CONTENT = {
     "FLINK-22686": _IN_FLIGHT_RESCALED,
     "FLINK-31963": _IN_FLIGHT_RESCALED,
     "FLINK-35351": _IN_FLIGHT_RESCALED,
@@ -58,12 +56,12 @@ _DECIDING = {
     "FLINK-33863": _OF_OPERATORS,
     "FLINK-34063": _OF_OPERATORS,
 }
-"""Known bugs → what a snapshot must hold so that a start from it can fail or lose state."""
+"""Known bugs → what a snapshot must hold for a start from it to fail or lose state."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """``source``: the address of a document or of code that proves the reason."""
+    """``source``: address of a document or code that proves it."""
 
     outcome: Outcome
     check: str
@@ -73,9 +71,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class OperatorFate:
-    """``stored`` is None if the snapshot lacks the operator, ``planned`` if the job is not known to
-    have it.
-    """
+    """``stored`` is None if the snapshot lacks the operator, ``planned`` if the job may lack it."""
 
     fate: Fate
     stored: StoredOperator | None
@@ -149,9 +145,9 @@ def _fates(snapshot: Snapshot, job: Job) -> Iterator[OperatorFate]:
 
 
 def _minor(version: str | None) -> tuple[int, ...] | None:
-    """(major, minor); None also for a vendor's release, whose formats are unknown."""
-    named = named_release(version)
-    return named[0][:2] if named and not named[1] else None
+    """(major, minor); None for vendors' releases, whose formats are unknown."""
+    release = named_release(version)
+    return release[0][:2] if release and not release[1] else None
 
 
 def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
@@ -160,7 +156,7 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
         return
     target = _minor(job.flink_version)
     newest = next(
-        (form for first, last, form in NEWEST_FORMAT if target and first <= target <= last),
+        (number for first, last, number in NEWEST_FORMAT if target and first <= target <= last),
         None,
     )
     if target is None or newest is None:
@@ -195,42 +191,57 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
     writer = _minor(snapshot.flink_version)
     oldest, latest = _writers(snapshot.format_version)
     if (writer or latest) > target:
-        text = message(
-            "It may be of a later release than Flink {version:name}, which does not promise to "
-            "read it (format {format:number}).",
-            **values,
+        yield Reason(
+            "unknown",
+            "version",
+            message(
+                "It may be of a later release than Flink {version:name}, which does not promise to "
+                "read it (format {format:number}).",
+                **values,
+            ),
+            UPGRADING,
         )
-        yield Reason("unknown", "version", text, UPGRADING)
     elif (writer or oldest) < _READ_SINCE:
-        text = message(
-            "It may be of a release before 1.8, whose snapshots Flink {version:name} does not "
-            "promise to read (format {format:number}).",
-            **values,
+        yield Reason(
+            "unknown",
+            "version",
+            message(
+                "It may be of a release before 1.8, whose snapshots Flink {version:name} does not "
+                "promise to read (format {format:number}).",
+                **values,
+            ),
+            UPGRADING,
         )
-        yield Reason("unknown", "version", text, UPGRADING)
     elif oldest[0] < target[0] and any(operator.has_state for operator in snapshot.operators):
-        text = message(
-            "Flink does not guarantee that state of 1.x can be read by 2.x: Kryo 5 does not read "
-            "what Kryo 2 wrote, and collections within POJOs have other serializers. Which "
-            "serializers its state has is not known."
+        yield Reason(
+            "unknown",
+            "version",
+            message(
+                "Flink does not guarantee that state of 1.x can be read by 2.x: Kryo 5 does not "
+                "read what Kryo 2 wrote, and collections within POJOs have other serializers. "
+                "Which serializers its state has is not known."
+            ),
+            NOTES_2_0,
         )
-        yield Reason("unknown", "version", text, NOTES_2_0)
     else:
-        text = message("Flink {version:name} reads _metadata of format {format:number}.", **values)
-        yield Reason("restores", "version", text, FORMATS)
+        yield Reason(
+            "restores",
+            "version",
+            message("Flink {version:name} reads _metadata of format {format:number}.", **values),
+            FORMATS,
+        )
 
 
 def _writers(snapshot_format: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return next(
-        ((first, last) for first, last, form in NEWEST_FORMAT if form == snapshot_format),
+        ((first, last) for first, last, number in NEWEST_FORMAT if number == snapshot_format),
         ((0, 0), (99, 0)),
     )
 
 
 def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
     if not job.vertices:
-        text = message("The plan of the job is not known.")
-        yield Reason("unknown", "operators", text, REST)
+        yield Reason("unknown", "operators", message("The plan of the job is not known."), REST)
     unknown = [operator for operator in fates if operator.fate == "unknown"]
     if unknown:
         yield Reason(
@@ -240,39 +251,46 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
                 "State of {names:message} belongs to no vertex of the plan. It may be of an "
                 "operator within a chain, whose ids Flink does not report: let the job complete a "
                 "checkpoint that Weir can read, which names all its operators.",
-                names=_names(unknown),
+                names=_names_text(unknown),
             ),
             REST,
         )
     dropped = [operator for operator in fates if operator.fate == "dropped"]
-    in_doubt = [
-        operator for operator in dropped if operator.stored and not operator.stored.is_certain
-    ]
     certain = [operator for operator in dropped if operator.stored and operator.stored.is_certain]
+    doubtful = [operator for operator in dropped if operator not in certain]
     if certain:
         text = message(
-            "The job has no operator for the state of {names:message}.", names=_names(certain)
+            "The job has no operator for the state of {names:message}.", names=_names_text(certain)
         )
         if job.may_drop:
             text = message("{text:message} It is left behind, as allowed.", text=text)
             yield Reason("restores", "operators", text, POINTER)
         else:
-            refused = message(
-                "{text:message} Flink refuses that unless it is started with "
-                "allowNonRestoredState, and then loses it.",
-                text=text,
+            yield Reason(
+                "refused",
+                "operators",
+                message(
+                    "{text:message} Flink refuses that unless it is started with "
+                    "allowNonRestoredState, and then loses it.",
+                    text=text,
+                ),
+                POINTER,
             )
-            yield Reason("refused", "operators", refused, POINTER)
-    if in_doubt and not job.may_drop:
-        text = message(
-            "The job has no operator for {names:message}, of which only a coordinator or empty "
-            "files have state: whether Flink refuses that depends on the release.",
-            names=_names(in_doubt),
+    if doubtful and not job.may_drop:
+        yield Reason(
+            "unknown",
+            "operators",
+            message(
+                "The job has no operator for {names:message}, of which only a coordinator or empty "
+                "files have state: whether Flink refuses that depends on the release.",
+                names=_names_text(doubtful),
+            ),
+            POINTER,
         )
-        yield Reason("unknown", "operators", text, POINTER)
     if job.vertices and not unknown and not dropped:
-        text = message("Every operator with state is in the job.")
-        yield Reason("restores", "operators", text, POINTER)
+        yield Reason(
+            "restores", "operators", message("Every operator with state is in the job."), POINTER
+        )
 
 
 def _parallelism(matched: Sequence[OperatorFate]) -> Iterator[Reason]:
@@ -284,8 +302,12 @@ def _parallelism(matched: Sequence[OperatorFate]) -> Iterator[Reason]:
         values: dict[str, Value] = {"name": _name(operator), "max": stored.max_parallelism}
         if planned.parallelism is None or planned.max_parallelism is None:
             is_equal = False
-            text = message("The parallelism of {name:name} is not known.", name=_name(operator))
-            yield Reason("unknown", "parallelism", text, REST)
+            yield Reason(
+                "unknown",
+                "parallelism",
+                message("The parallelism of {name:name} is not known.", name=_name(operator)),
+                REST,
+            )
         elif planned.parallelism > stored.max_parallelism:
             is_equal = False
             text = message(
@@ -298,17 +320,25 @@ def _parallelism(matched: Sequence[OperatorFate]) -> Iterator[Reason]:
             yield Reason(outcome, "parallelism", text, ASSIGNMENT)
         elif planned.max_parallelism != stored.max_parallelism:
             is_equal = False
-            text = message(
-                "{name:name} has maximum parallelism {planned:number}, its state {max:number}. "
-                "Flink takes over that of the state unless the job sets its own, and then refuses; "
-                "whether it does is not reported.",
-                planned=planned.max_parallelism,
-                **values,
+            yield Reason(
+                "unknown",
+                "parallelism",
+                message(
+                    "{name:name} has maximum parallelism {planned:number}, its state {max:number}. "
+                    "Flink takes over that of the state unless the job sets its own, and then "
+                    "refuses; whether it does is not reported.",
+                    planned=planned.max_parallelism,
+                    **values,
+                ),
+                POINTER,
             )
-            yield Reason("unknown", "parallelism", text, POINTER)
     if is_equal and matched:
-        text = message("The maximum parallelism of each operator is that of its state.")
-        yield Reason("restores", "parallelism", text, ASSIGNMENT)
+        yield Reason(
+            "restores",
+            "parallelism",
+            message("The maximum parallelism of each operator is that of its state."),
+            ASSIGNMENT,
+        )
 
 
 def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
@@ -316,8 +346,12 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
     if not keyed or job.took_snapshot:
         return
     if keyed == {SAVEPOINT_KEYED}:
-        text = message("It is a canonical savepoint, which every state backend reads.")
-        yield Reason("restores", "backend", text, BACKENDS)
+        yield Reason(
+            "restores",
+            "backend",
+            message("It is a canonical savepoint, which every state backend reads."),
+            BACKENDS,
+        )
         return
     job_backend, snapshot_backend = _family(job.backend), _family(snapshot.backend)
     incremental = any(name.startswith("Incremental") for name in keyed)
@@ -328,31 +362,45 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
     changelog = job.changelog
     if changelog is None and minor < _CHANGELOG_SINCE:
         changelog = False
-    plain = {"IncrementalRemoteKeyedStateHandle", "KeyGroupsStateHandle", SAVEPOINT_KEYED}
+    plain_handles = {"IncrementalRemoteKeyedStateHandle", "KeyGroupsStateHandle", SAVEPOINT_KEYED}
     if incremental and job_backend == "HashMap":
-        text = message(
-            "Its keyed state is of incremental checkpoints; the HashMap state backend of the job "
-            "does not read that. A canonical savepoint can change the backend."
+        yield Reason(
+            "refused",
+            "backend",
+            message(
+                "Its keyed state is of incremental checkpoints; the HashMap state backend of the "
+                "job does not read that. A canonical savepoint can change the backend."
+            ),
+            HEAP,
         )
-        yield Reason("refused", "backend", text, HEAP)
     elif job_backend is None or snapshot_backend is None or job_backend != snapshot_backend:
-        text = message(
-            "Its keyed state is in the form of a backend ({its:name}), and the job has {mine:name}. "
-            "Only a canonical savepoint is sure to be read by another backend.",
-            **values,
+        yield Reason(
+            "unknown",
+            "backend",
+            message(
+                "Its keyed state is in the form of a backend ({its:name}), and the job has "
+                "{mine:name}. Only a canonical savepoint is sure to be read by another backend.",
+                **values,
+            ),
+            COMPARED,
         )
-        yield Reason("unknown", "backend", text, COMPARED)
-    elif changelog is not False or not keyed <= plain:
-        text = message(
-            "The changelog of state is on, or may be, in the job or in the snapshot: whether one "
-            "reads the other is not known."
+    elif changelog is not False or not keyed <= plain_handles:
+        yield Reason(
+            "unknown",
+            "backend",
+            message(
+                "The changelog of state is on, or may be, in the job or in the snapshot: whether "
+                "one reads the other is not known."
+            ),
+            BACKENDS,
         )
-        yield Reason("unknown", "backend", text, BACKENDS)
     else:
-        text = message(
-            "Snapshot and job have the same state backend, {mine:name}.", mine=job_backend
+        yield Reason(
+            "restores",
+            "backend",
+            message("Snapshot and job have the same state backend, {mine:name}.", mine=job_backend),
+            COMPARED,
         )
-        yield Reason("restores", "backend", text, COMPARED)
 
 
 def _family(backend: str | None) -> str | None:
@@ -373,46 +421,66 @@ def _types(job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
     if job.took_snapshot or not any(operator.has_state for operator in restored):
         return
     if job.keeps_types:
-        text = message(
-            "Types, serializers, time-to-live and timers of state are taken to be unchanged, as "
-            "stated."
+        yield Reason(
+            "restores",
+            "types",
+            message(
+                "Types, serializers, time-to-live and timers of state are taken to be unchanged, "
+                "as stated."
+            ),
+            SCHEMAS,
         )
-        yield Reason("restores", "types", text, SCHEMAS)
     else:
-        text = message(
-            "Flink does not report the types, serializers, time-to-live and timers of the job's "
-            "state. If they are those of the snapshot, say so (--types-unchanged, "
-            "types=unchanged)."
+        yield Reason(
+            "unknown",
+            "types",
+            message(
+                "Flink does not report the types, serializers, time-to-live and timers of the "
+                "job's state. If they are those of the snapshot, say so (--types-unchanged, "
+                "types=unchanged)."
+            ),
+            SCHEMAS,
         )
-        yield Reason("unknown", "types", text, SCHEMAS)
 
 
 def _in_flight(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
     if job.took_snapshot or not any(operator.holds_in_flight for operator in snapshot.operators):
         return
-    text = message(
-        "It is an unaligned checkpoint with records in flight: Flink supports it only for the same "
-        "job graph and record types, and the same minor release."
+    yield Reason(
+        "unknown",
+        "in_flight",
+        message(
+            "It is an unaligned checkpoint with records in flight: Flink supports it only for the "
+            "same job graph and record types, and the same minor release."
+        ),
+        COMPARED,
     )
-    yield Reason("unknown", "in_flight", text, COMPARED)
 
 
 def _program(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
     if job.took_snapshot:
         return
     if any(operator.has_finished for operator in snapshot.operators):
-        text = message(
-            "Tasks had finished when it was taken. Flink refuses that for a changed graph, and "
-            "whether the graph within chains is the same is not known."
+        yield Reason(
+            "unknown",
+            "finished",
+            message(
+                "Tasks had finished when it was taken. Flink refuses that for a changed graph, and "
+                "whether the graph within chains is the same is not known."
+            ),
+            FINISHED,
         )
-        yield Reason("unknown", "finished", text, FINISHED)
     if snapshot.master_states:
-        text = message(
-            "It holds state of hooks of the JobManager ({names:names}); whether the job has them "
-            "is not reported.",
-            names=list(snapshot.master_states),
+        yield Reason(
+            "unknown",
+            "hooks",
+            message(
+                "It holds state of hooks of the JobManager ({names:names}); whether the job has "
+                "them is not reported.",
+                names=list(snapshot.master_states),
+            ),
+            HOOKS,
         )
-        yield Reason("unknown", "hooks", text, HOOKS)
 
 
 def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason]:
@@ -421,27 +489,39 @@ def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason
     ]
     missing = sum(operator.missing for operator in needed)
     if missing:
-        text = plural(
-            missing,
-            "{missing:count} file of its state is missing or too short.",
-            "{missing:count} files of its state are missing or too short.",
-            missing=missing,
+        yield Reason(
+            "refused",
+            "files",
+            plural(
+                missing,
+                "{missing:count} file of its state is missing or too short.",
+                "{missing:count} files of its state are missing or too short.",
+                missing=missing,
+            ),
+            COMPARED,
         )
-        yield Reason("refused", "files", text, COMPARED)
     if snapshot.unchecked:
-        text = message(
-            "Whether all files of its state are there is not known: {why:text}",
-            why=snapshot.unchecked,
+        yield Reason(
+            "unknown",
+            "files",
+            message(
+                "Whether all files of its state are there is not known: {why:text}",
+                why=snapshot.unchecked,
+            ),
+            COMPARED,
         )
-        yield Reason("unknown", "files", text, COMPARED)
     elif not missing:
-        text = plural(
-            snapshot.files,
-            "The {files:count} file that it refers to is there.",
-            "All {files:count} files that it refers to are there.",
-            files=snapshot.files,
+        yield Reason(
+            "restores",
+            "files",
+            plural(
+                snapshot.files,
+                "The {files:count} file that it refers to is there.",
+                "All {files:count} files that it refers to are there.",
+                files=snapshot.files,
+            ),
+            COMPARED,
         )
-        yield Reason("restores", "files", text, COMPARED)
 
 
 def _bugs(
@@ -460,7 +540,7 @@ def _bugs(
     has_operator_state = any(
         kind.endswith("-op") for operator in restored for kind in operator.kinds
     )
-    holds = {
+    has_content = {
         _IN_FLIGHT: in_flight,
         _IN_FLIGHT_RESCALED: in_flight and rescaled,
         _OF_OPERATORS: has_operator_state,
@@ -468,21 +548,25 @@ def _bugs(
     # The snapshot decides, not the setting of the job.
     checkpointing = {**(job.facts.checkpointing or {}), "unaligned": in_flight}
     facts = replace(job.facts, flink_version=job.flink_version, checkpointing=checkpointing)
-    for issue, need in _DECIDING.items():
+    for issue, content in _NEEDED_CONTENT.items():
         bug = BY_ISSUE[issue]
-        if holds[need] and bug.exposure(facts) != "no":
-            text = message(
-                "Flink {version:name} has {issue:name}, or may have it. {effect:message} "
-                "{way_out:message}",
-                version=job.flink_version or "?",
-                issue=issue,
-                effect=bug.effect,
-                way_out=bug.way_out,
+        if has_content[content] and bug.exposure(facts) != "no":
+            yield Reason(
+                "unknown",
+                "known_bug",
+                message(
+                    "Flink {version:name} has {issue:name}, or may have it. {effect:message} "
+                    "{way_out:message}",
+                    version=job.flink_version or "?",
+                    issue=issue,
+                    effect=bug.effect,
+                    way_out=bug.way_out,
+                ),
+                bug.address,
             )
-            yield Reason("unknown", "known_bug", text, bug.address)
 
 
-def _names(fates: Sequence[OperatorFate]) -> Message:
+def _names_text(fates: Sequence[OperatorFate]) -> Message:
     return list_text([_name(operator) for operator in fates], 3)
 
 

@@ -69,7 +69,7 @@ class PlannedOperator:
 
 @dataclass(frozen=True)
 class Job:
-    """``operators``: all, from a ``_metadata`` of this run; None if none was read.
+    """``operators``: all of the job, by a ``_metadata`` of this run; None if none was read.
     ``took_snapshot``: this run wrote it. ``may_drop``: state without an operator may be dropped.
     ``keeps_types``: somebody asserts that types, serializers, time-to-live and timers of state are
     those of the snapshot.

@@ -1,5 +1,5 @@
-"""Not counted: refusals before the start (outcome ``preflight``), and checkpoints that a cancel or
-stop (``aborted``) or a failed task (``failed``) discarded.
+"""Does not count refusals before the start (``preflight``), nor checkpoints that a cancel or stop
+(``aborted``) or a failed task (``failed``) discarded.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,40 +38,40 @@ EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
     thresholds=loss_thresholds(RULE),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    declined = find_losses(window, "declined", limits[f"{RULE}.look_back_s"])
-    if declined is None:
+    losses = find_losses(window, "declined", limits[f"{RULE}.look_back_s"])
+    if losses is None:
         return
     declines = [
         {"checkpoint_id": sample.checkpoint_id, **decline}
-        for sample in declined.lost
+        for sample in losses.lost
         for decline in sample.declines
     ]
     hosts = counts_of(decline["host"] for decline in declines if decline.get("host"))
-    words, exception = words_of(declined.newest.reason), _exception(declined)
-    thrown = cause_of(exception)
+    words, exception = words_of(losses.newest.reason), _exception(losses)
+    cause = cause_of(exception)
     yield loss_finding(
         window,
         RULE,
-        declined,
+        losses,
         limits,
-        is_harmless=all(words_of(sample.reason).is_harmless for sample in declined.lost),
+        is_harmless=all(words_of(sample.reason).is_harmless for sample in losses.lost),
         confidence="high" if declines else "medium",
         title=message(
             "{counted:text} declined{by_whom:text}",
-            counted=count_text(declined.lost),
+            counted=count_text(losses.lost),
             by_whom=_by_whom(declines),
         ),
         cause=_cause(words, exception),
-        next_step=thrown.next_step if thrown else words.next_step,
+        next_step=cause.next_step if cause else words.next_step,
         counted_as=message("declined checkpoints"),
-        evidence=_evidence(declined.newest, declines, exception),
+        evidence=_evidence(losses.newest, declines, exception),
         related=(
             Related("host", host, plural(count, "{count:count} decline", "{count:count} declines"))
             for host, count in hosts.items()
         ),
         data={
-            "reason": declined.newest.reason,
-            "cause": code_of(thrown),
+            "reason": losses.newest.reason,
+            "cause": code_of(cause),
             "declines": declines[-DECLINES_SHOWN:],
         },
     )
@@ -84,14 +84,16 @@ def _by_whom(declines: list[dict[str, Any]]) -> str:
     hosts = sorted(
         {decline["host"] for decline in declines if decline.get("host") and _task(decline) == task}
     )
-    others = len({_task(decline) for decline in declines}) - 1
+    other_subtasks = len({_task(decline) for decline in declines}) - 1
     where = message(" on {hosts:name}", hosts=list_text(hosts)) if hosts else ""
     besides = (
         message(
             " and {others:message}",
-            others=plural(others, "{count:count} other subtask", "{count:count} other subtasks"),
+            others=plural(
+                other_subtasks, "{count:count} other subtask", "{count:count} other subtasks"
+            ),
         )
-        if others
+        if other_subtasks
         else ""
     )
     return message(
@@ -105,14 +107,14 @@ def _task(decline: Mapping[str, Any]) -> str:
     )
 
 
-def _exception(declines: Losses) -> str | None:
-    reported = [
+def _exception(losses: Losses) -> str | None:
+    exceptions = [
         decline["exception"]
-        for sample in declines.lost
+        for sample in losses.lost
         for decline in sample.declines
         if decline.get("exception")
     ]
-    return reported[-1] if reported else declines.newest.failure_message
+    return exceptions[-1] if exceptions else losses.newest.failure_message
 
 
 def _cause(words: ReasonWords, exception: str | None) -> str:
@@ -131,12 +133,12 @@ def _evidence(
     newest: CheckpointSample, declines: list[dict[str, Any]], exception: str | None
 ) -> Iterator[Evidence]:
     if declines:
-        last = declines[-1]
-        yield Evidence(message("declined by"), _task(last), note=name_of(newest))
-        if last.get("host"):
-            yield Evidence(message("host"), last["host"], note=last.get("container") or "")
+        decline = declines[-1]
+        yield Evidence(message("declined by"), _task(decline), note=name_of(newest))
+        if decline.get("host"):
+            yield Evidence(message("host"), decline["host"], note=decline.get("container") or "")
     for vertex in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
-        # REST does not say which subtask declined: one of those that did not acknowledge.
+        # REST does not say which of the subtasks without acknowledgement declined.
         name = brief(
             vertex.get("vertex_name") or vertex.get("vertex_id") or message("unnamed tasks")
         )

@@ -7,7 +7,7 @@ from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
 
 RULE = "checkpoint.deleted_on_cancel"
-SAVEPOINT = f"{RULE}.savepoint_s"
+SAVEPOINT_AGE = f"{RULE}.savepoint_s"
 
 
 @rule(
@@ -19,7 +19,7 @@ SAVEPOINT = f"{RULE}.savepoint_s"
     fed_by="incidents/2.3.0/short-ask",
     thresholds=(
         Threshold(
-            SAVEPOINT,
+            SAVEPOINT_AGE,
             86_400,
             "s",
             60,
@@ -36,7 +36,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(
             message("whether its checkpoints are retained when it is cancelled has not been seen")
         )
-    saved_ms = max(
+    savepoint_ms = max(
         (
             sample.ended_ms
             for sample in window.checkpoints
@@ -44,9 +44,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ),
         default=None,
     )
-    age_ms = None if saved_ms is None else window.at_ms - saved_ms
+    age_ms = None if savepoint_ms is None else window.at_ms - savepoint_ms
     if config.retained_on_cancellation or (
-        age_ms is not None and age_ms <= limits[SAVEPOINT] * 1000
+        age_ms is not None and age_ms <= limits[SAVEPOINT_AGE] * 1000
     ):
         return
     evidence = [
@@ -59,7 +59,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if age_ms is not None:
         evidence.append(
             limits.evidence(
-                message("age of the newest savepoint"), age_ms / 1000, SAVEPOINT, comparison=">"
+                message("age of the newest savepoint"), age_ms / 1000, SAVEPOINT_AGE, comparison=">"
             )
         )
     yield job_finding(

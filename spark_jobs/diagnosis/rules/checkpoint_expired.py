@@ -14,31 +14,30 @@ from spark_jobs.diagnosis.losses import (
     loss_finding,
     loss_thresholds,
 )
-from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASES, WORDS, with_sync_timeout
+from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASE_WORDS, PHASES, with_sync_timeout
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.topology import Topology
 
 RULE = "checkpoint.expired"
 HOSTS_SHOWN = 50
-WRITING = ("checkpoint_sync_done", "checkpoint_async_started")
+WRITE_EVENTS = ("checkpoint_sync_done", "checkpoint_async_started")
 """Only DEBUG logs of TaskManagers have these events."""
-HUNG_AT_MOST = 4
-"""If more subtasks are missing, they do not wait for one of them."""
-HUNG_TIMES = 2
+MOST_HUNG_SUBTASKS = 4
+"""If more subtasks never acknowledge, no single one hangs."""
+HUNG_CHECKPOINTS = 2
 """In a single checkpoint, a missing acknowledgement may only have been late."""
 
 Subtask = tuple[str, int]
-"""Name of the vertex, and index."""
-Missing = tuple[str, int, Mapping[str, Any]]
-"""A vertex, how many of its subtasks had not acknowledged, and what was reported of them."""
+"""Name of the vertex, and index of the subtask."""
+MissingVertex = tuple[str, int, Mapping[str, Any]]
+"""Name of the vertex, how many of its subtasks had not acknowledged, and their report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an expired checkpoint came. ``acknowledged_ratio``: 0…1, None if unknown.
-    ``late_ms``: of the last late acknowledgement. ``is_complete``: all subtasks acknowledged in the
-    end. ``hung``: subtasks that never acknowledged.
+    """How far an expired checkpoint came. ``late_ms``: of the last late acknowledgement.
+    ``is_complete``: all subtasks acknowledged in the end. ``hung``: subtasks that never did.
     """
 
     checkpoint: CheckpointSample
@@ -49,12 +48,14 @@ class Progress:
 
     @property
     def verdict(self) -> Literal["short", "hung", "unknown"]:
-        return "hung" if self.hung else "short" if self.is_complete else "unknown"
+        if self.hung:
+            return "hung"
+        return "short" if self.is_complete else "unknown"
 
 
 def progress_of(expired: Sequence[CheckpointSample]) -> Progress:
-    """``expired``: oldest first, at least one. Describes the newest checkpoint that all subtasks
-    acknowledged in the end, else the newest, whose late acknowledgements may still arrive.
+    """The newest of ``expired`` (oldest first, at least one) that all subtasks acknowledged in the
+    end, else the newest, whose late acknowledgements may still arrive.
     """
     all_progress = [_progress(sample) for sample in expired]
     complete = (progress for progress in reversed(all_progress) if progress.is_complete)
@@ -75,20 +76,24 @@ def _progress(expired: CheckpointSample) -> Progress:
 
 
 def _hung(expired: Sequence[CheckpointSample]) -> tuple[Subtask, ...]:
-    if len(expired) < HUNG_TIMES:
+    if len(expired) < HUNG_CHECKPOINTS:
         return ()
-    never = set.intersection(*(_never_acknowledged(sample) for sample in expired[-HUNG_TIMES:]))
-    return tuple(sorted(never)) if len(never) <= HUNG_AT_MOST else ()
+    unheard = set.intersection(
+        *(_never_acknowledged(sample) for sample in expired[-HUNG_CHECKPOINTS:])
+    )
+    return tuple(sorted(unheard)) if len(unheard) <= MOST_HUNG_SUBTASKS else ()
 
 
 def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
-    late = {(sample.get("vertex_name"), sample.get("subtask")) for sample in expired.late_messages}
+    late_subtasks = {
+        (sample.get("vertex_name"), sample.get("subtask")) for sample in expired.late_messages
+    }
     return {
         (str(vertex.get("vertex_name") or vertex.get("vertex_id") or ""), index)
         for vertex in expired.not_acknowledged
         for index in vertex.get("subtasks") or ()
         # REST has only the number of subtasks that reported late.
-        if not vertex.get("late") and (vertex.get("vertex_name"), index) not in late
+        if not vertex.get("late") and (vertex.get("vertex_name"), index) not in late_subtasks
     }
 
 
@@ -99,22 +104,24 @@ def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
     fed_by="windows/1.20.5-F",
     hold_s=HOLD_S,
     thresholds=loss_thresholds(RULE),
-    reads=WRITING,
+    reads=WRITE_EVENTS,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     expiries = find_losses(window, "expired", limits[f"{RULE}.look_back_s"])
     if expiries is None:
         return
     newest = expiries.newest
-    late = next((sample for sample in reversed(expiries.lost) if _late_phase(sample)), None)
-    late_phase = _late_phase(late) if late else None
+    late_checkpoint = next(
+        (sample for sample in reversed(expiries.lost) if _late_phase(sample)), None
+    )
+    late_phase = _late_phase(late_checkpoint) if late_checkpoint else None
     # If tasks report that they did not wait for a barrier, no vertex held it.
     is_held = late_phase is None or late_phase in BARRIER_PHASES
     holder = newest_holder(window, limits, expiries.lost) if is_held else None
     confidence: Confidence = "medium" if holder or newest.not_acknowledged else "low"
     if holder and holder.is_busy_known:
         confidence = "high"
-    missing, progress = _missing(newest), progress_of(expiries.lost)
+    missing, progress = _missing_vertices(newest), progress_of(expiries.lost)
     phase = late_phase or _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
     held_by = (
@@ -136,7 +143,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             else "",
             held_by=held_by,
         ),
-        cause=_with_progress(progress, _cause(window, newest, holder, phase, missing, late)),
+        cause=_with_progress(
+            progress, _cause(window, newest, holder, phase, missing, late_checkpoint)
+        ),
         next_step=_next_step(window, holder, phase, is_hung=bool(progress.hung)),
         counted_as=message("expired checkpoints"),
         evidence=(*_evidence(window, missing, holder), *_progress_evidence(progress)),
@@ -187,7 +196,7 @@ def _progress_evidence(progress: Progress) -> Iterator[Evidence]:
         )
 
 
-def _missing(expired: CheckpointSample) -> list[Missing]:
+def _missing_vertices(expired: CheckpointSample) -> list[MissingVertex]:
     vertices = [
         (
             vertex.get("vertex_name") or vertex.get("vertex_id") or "",
@@ -200,11 +209,8 @@ def _missing(expired: CheckpointSample) -> list[Missing]:
 
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
-    if (
-        2 * _count_writing(window, expired)
-        > sum(vertex.get("count") or 0 for vertex in expired.not_acknowledged)
-        > 0
-    ):
+    missing = sum(vertex.get("count") or 0 for vertex in expired.not_acknowledged)
+    if missing > 0 and 2 * _count_writing(window, expired) > missing:
         return "async"
     if not holder:
         return None
@@ -214,7 +220,7 @@ def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) 
         *holder.held,
     }
     missing_ids = [vertex.get("vertex_id") for vertex in expired.not_acknowledged]
-    # A task that waits for the barrier is the holder, blocked by it, or downstream of it.
+    # A task that waits for the barrier is the holder, blocked by the holder, or downstream.
     return (
         "start_delay"
         if not any(missing_ids) or any(vertex_id in possible_ids for vertex_id in missing_ids)
@@ -250,32 +256,32 @@ def _cause(
     expired: CheckpointSample,
     holder: Holder | None,
     phase: str | None,
-    missing: list[Missing],
-    late: CheckpointSample | None,
+    missing: list[MissingVertex],
+    late_checkpoint: CheckpointSample | None,
 ) -> str:
-    who = _missing_text(expired, missing)
-    if late and phase and not holder:
-        count = sum(vertex.get("late") or 0 for vertex in late.not_acknowledged)
+    missing_text = _missing_text(expired, missing)
+    if late_checkpoint and phase and not holder:
+        count = sum(vertex.get("late") or 0 for vertex in late_checkpoint.not_acknowledged)
         return message(
             "{who:text}{late:message} after the time-out of {name_of:text}: most of the time of "
             "the slowest went into this part: {phase:name}.",
-            who=who,
+            who=missing_text,
             late=plural(count, "{count:count} subtask reported", "{count:count} subtasks reported"),
-            name_of=name_of(late),
-            phase=WORDS[phase],
+            name_of=name_of(late_checkpoint),
+            phase=PHASE_WORDS[phase],
         )
     if phase == "async":
         return message(
             "{who:text}They had taken their snapshots and were still writing them to the "
             "checkpoint storage.",
-            who=who,
+            who=missing_text,
         )
     if holder:
         unaligned = message(" although the checkpoint was unaligned") if expired.unaligned else ""
         return message(
             "{who:text}The barrier was held{unaligned:message}: it is queued behind records, and "
             "{brief:name} processes them too slowly.",
-            who=who,
+            who=missing_text,
             unaligned=unaligned,
             brief=holder.brief,
         )
@@ -283,16 +289,16 @@ def _cause(
         return message(
             "{who:text}No back-pressure was observed during it: a task whose thread is "
             "stuck, a slow upload or a lost message is more likely.",
-            who=who,
+            who=missing_text,
         )
     return message(
         "{who:text}Whether back-pressure held the barrier is not known: no pressure was measured "
         "at that time.",
-        who=who,
+        who=missing_text,
     )
 
 
-def _missing_text(expired: CheckpointSample, missing: list[Missing]) -> str:
+def _missing_text(expired: CheckpointSample, missing: list[MissingVertex]) -> str:
     if not expired.subtasks or expired.acknowledged is None:
         return ""
     missing_count = expired.subtasks - expired.acknowledged
@@ -341,7 +347,7 @@ def _next_step(
 
 
 def _evidence(
-    window: JobWindow, missing: list[Missing], holder: Holder | None
+    window: JobWindow, missing: list[MissingVertex], holder: Holder | None
 ) -> Iterator[Evidence]:
     yield Evidence(
         message("checkpoint time-out"),
@@ -376,7 +382,7 @@ def _evidence(
         yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))
 
 
-def _related(holder: Holder | None, missing: list[Missing]) -> Iterator[Related]:
+def _related(holder: Holder | None, missing: list[MissingVertex]) -> Iterator[Related]:
     if holder:
         yield Related(
             "vertex",

@@ -1,6 +1,4 @@
-"""Checkpoints that were pending when a task failed count only if the loss of checkpoints is
-critical.
-"""
+"""Checkpoints that were pending when a task failed count only if the losses are critical."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -42,38 +40,38 @@ KINDS = ("trigger_failed", "checkpoint_failed")
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     window = _with_checkpoints_without_id(window)
-    failed = find_losses(window, "failed", limits[f"{RULE}.look_back_s"])
-    if failed is None:
+    losses = find_losses(window, "failed", limits[f"{RULE}.look_back_s"])
+    if losses is None:
         return
-    if severity_of(failed, RULE, limits) != "critical" and all(
-        sample.reason in LOST_WITH_JOB for sample in failed.lost
+    if severity_of(losses, RULE, limits) != "critical" and all(
+        sample.reason in LOST_WITH_JOB for sample in losses.lost
     ):
         return
-    reasons = counts_of(sample.reason or NO_REASON for sample in failed.lost)
+    reasons = counts_of(sample.reason or NO_REASON for sample in losses.lost)
     reason = next(iter(reasons))
     words = words_of(reason)
-    text = failed.newest.reason_text or failed.newest.failure_message
-    thrown = cause_of(text)
+    text = losses.newest.reason_text or losses.newest.failure_message
+    cause = cause_of(text)
     yield loss_finding(
         window,
         RULE,
-        failed,
+        losses,
         limits,
         confidence="medium" if reason == NO_REASON else "high",
         title=message(
-            "{counted:text} failed: {reason:name}", counted=count_text(failed.lost), reason=reason
+            "{counted:text} failed: {reason:name}", counted=count_text(losses.lost), reason=reason
         ),
         cause=words.means,
-        next_step=thrown.next_step if thrown else words.next_step,
+        next_step=cause.next_step if cause else words.next_step,
         counted_as=message("failed checkpoints"),
-        evidence=_evidence(reasons, text, failed),
-        data={"reasons": reasons, "cause": code_of(thrown)},
+        evidence=_evidence(reasons, text, losses),
+        data={"reasons": reasons, "cause": code_of(cause)},
     )
 
 
 def _with_checkpoints_without_id(window: JobWindow) -> JobWindow:
-    """If the storage does not answer, Flink assigns no id, and only the log has the checkpoint."""
-    reported = sorted(
+    """If the storage does not answer, Flink gives no id, and only the log has the checkpoint."""
+    events = sorted(
         (
             event
             for event in window.events
@@ -82,7 +80,7 @@ def _with_checkpoints_without_id(window: JobWindow) -> JobWindow:
         key=lambda event: (event.at_ms, event.kind),
     )
     without_id: list[CheckpointSample] = []
-    for event in reported:
+    for event in events:
         # The coordinator and the failure manager both log the failure.
         if not without_id or event.at_ms - without_id[-1].trigger_time_ms > SAME_MS:
             text = event.fields.get("reason_text") or event.detail or event.message
@@ -98,10 +96,10 @@ def _with_checkpoints_without_id(window: JobWindow) -> JobWindow:
     return replace(window, checkpoints=(*window.checkpoints, *without_id)) if without_id else window
 
 
-def _evidence(reasons: Mapping[str, int], text: str | None, failed: Losses) -> Iterator[Evidence]:
+def _evidence(reasons: Mapping[str, int], text: str | None, losses: Losses) -> Iterator[Evidence]:
     for reason, count in reasons.items():
         yield Evidence(message("failed with {reason:name}", reason=reason), count, "count")
     if text:
         yield Evidence(
-            message("failure message"), condensed(text, MESSAGE_CHARS), note=name_of(failed.newest)
+            message("failure message"), condensed(text, MESSAGE_CHARS), note=name_of(losses.newest)
         )

@@ -1,5 +1,5 @@
-"""Compaction of RocksDB can cause a full upload, too. Files in `_metadata` show which of the two
-happened; without them, the release decides.
+"""Compaction of RocksDB can cause a full upload, too. Files in `_metadata` show whether a savepoint
+or compaction did; without them, the release decides.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,14 +8,7 @@ from statistics import median
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time
-from spark_jobs.diagnosis.findings import (
-    Confidence,
-    Evidence,
-    Finding,
-    Limits,
-    NotJudged,
-    Related,
-)
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, NotJudged, Related
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE
 from spark_jobs.diagnosis.rule import checkpoint_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
@@ -25,13 +18,14 @@ BUG = BY_ISSUE["FLINK-23949"]
 EXCESS_BYTES = 1 << 20
 FULL = 0.8
 """A repeated upload lacks only what was compacted or written in between."""
-MOSTLY = 0.5
+OLD_FILES_SHARE = 0.5
+"""If more of the upload is old files, compaction did not cause it."""
 INCREMENTAL = 0.5
-"""Checkpoints that usually upload half of the state or more gain little from being incremental."""
+"""Checkpoints that upload more gain little from being incremental."""
 LOOK_BACK_MS = 3_600_000
 """A checkpoint is judged when the next one has completed."""
-BEFORE = 5
-BEFORE_AT_LEAST = 2
+MOST_BEFORE = 5
+LEAST_BEFORE = 2
 BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
 """After these, the first upload may be full for other reasons."""
 
@@ -56,7 +50,7 @@ class Upload:
         return self.savepoint is None and not self.follows_break and self.uploaded_bytes is not None
 
     def share_of(self, full_bytes: int) -> float:
-        """The uploaded share of the checkpoint's full size, or of ``full_bytes`` if unknown."""
+        """The uploaded share of the full size, or of ``full_bytes`` if that is unknown."""
         return (self.uploaded_bytes or 0) / (self.full_bytes or full_bytes)
 
 
@@ -66,11 +60,12 @@ def uploads_of(window: JobWindow) -> list[Upload]:
         key=by_time,
     )
     savepoints = [sample for sample in completed if sample.is_savepoint]
-    reports_one_size = _reports_one_size(window, completed)
+    checkpoints = [sample for sample in completed if not sample.is_savepoint]
+    reports_one_size = _reports_one_size(window, checkpoints)
     breaks = [annotation.at_ms for annotation in window.annotations if annotation.kind in BREAKS]
     uploads: list[Upload] = []
     previous: CheckpointSample | None = None
-    for sample in (sample for sample in completed if not sample.is_savepoint):
+    for sample in checkpoints:
         earlier = [point for point in savepoints if point.ended_ms <= sample.trigger_time_ms]
         full_bytes = sample.state_bytes
         if full_bytes is None and reports_one_size:
@@ -88,11 +83,10 @@ def uploads_of(window: JobWindow) -> list[Upload]:
     return uploads
 
 
-def _reports_one_size(window: JobWindow, completed: Sequence[CheckpointSample]) -> bool:
+def _reports_one_size(window: JobWindow, checkpoints: Sequence[CheckpointSample]) -> bool:
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
-    checkpoints = [sample for sample in completed if not sample.is_savepoint]
-    # The full size of some checkpoints may come from their `_metadata`.
+    # Some full sizes may come from `_metadata`.
     return all(sample.state_bytes is None for sample in checkpoints) or any(
         sample.state_bytes is None and sample.checkpointed_bytes is not None
         for sample in checkpoints
@@ -108,7 +102,7 @@ def files_of(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles |
 
 
 def _file_bytes(window: JobWindow, checkpoint: CheckpointSample) -> int | None:
-    """Bytes of all RocksDB files by the `_metadata`: a little less than the state."""
+    """All RocksDB files by `_metadata`: a little less than the state."""
     files = files_of(window, checkpoint)
     return (
         (files.kept_bytes or 0) + (files.same_name_bytes or 0) + (files.new_name_bytes or 0) or None
@@ -150,7 +144,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         savepoint = upload.savepoint
         if savepoint is None or upload.follows_break or upload.checkpoint.ended_ms < since_ms:
             continue
-        before = [earlier for earlier in uploads[:index] if earlier.is_usual][-BEFORE:]
+        before = [earlier for earlier in uploads[:index] if earlier.is_usual][-MOST_BEFORE:]
         after = next((later for later in uploads[index + 1 :] if later.is_usual), None)
         if not _is_full_among_small(upload, before, after):
             continue
@@ -167,7 +161,7 @@ def _is_full_among_small(upload: Upload, before: Sequence[Upload], after: Upload
         return False
     return (
         upload.share_of(full) >= FULL
-        and len(before) >= BEFORE_AT_LEAST
+        and len(before) >= LEAST_BEFORE
         and median(earlier.share_of(full) for earlier in before) < INCREMENTAL
         and after.share_of(full) < INCREMENTAL
     )
@@ -177,12 +171,12 @@ def _confidence(window: JobWindow, upload: Upload) -> Confidence | None:
     """None if compaction is the better explanation."""
     share = _share_uploaded_again(window, upload)
     if share is not None:
-        return "high" if share > MOSTLY else None
+        return "high" if share > OLD_FILES_SHARE else None
     return "medium" if BUG.releases.affect(window.flink_version) == "yes" else None
 
 
 def _share_uploaded_again(window: JobWindow, upload: Upload) -> float | None:
-    """The share of old files in the uploaded bytes; None if no `_metadata` was read."""
+    """The share of old files in the upload; None if no `_metadata` was read."""
     files = files_of(window, upload.checkpoint)
     if files is None or (files.kept_bytes is None and files.same_name_bytes is None):
         return None
@@ -293,5 +287,7 @@ def _evidence(
         ),
     )
     if (share := _share_uploaded_again(window, upload)) is not None:
-        yield Evidence(message("old files among those uploaded"), share, "ratio", MOSTLY, ">")
+        yield Evidence(
+            message("old files among those uploaded"), share, "ratio", OLD_FILES_SHARE, ">"
+        )
     yield Evidence(message("Flink version"), window.flink_version)

@@ -1,5 +1,3 @@
-"""The slow phase of a job's checkpoints: one rule for each phase."""
-
 from collections.abc import Iterator
 
 from ingest.messages import brief, join_messages, list_text, message, subtask_text
@@ -204,14 +202,14 @@ def _processed(checkpoint: CheckpointSample) -> Iterator[Evidence]:
     ),
 )
 def sync_finding(cost: PhaseCost) -> Finding:
-    at = cost.slowest_task
+    task = cost.slowest_task
     return phase_finding(
         cost,
         message(
             "The task thread of {at:name} is held by the snapshot itself: a flush of the "
             "RocksDB memtables to a slow or full local disk, a lock, a large heap state "
             "that is copied, or slow code in snapshotState or in a sink's pre-commit.",
-            at=at,
+            at=task,
         ),
         with_sync_timeout(
             cost.window,
@@ -219,7 +217,7 @@ def sync_finding(cost: PhaseCost) -> Finding:
                 "Look at the local disk of the host named (io.tmp.dirs, "
                 "state.backend.rocksdb.localdir) and take a thread dump of {at:name} while a "
                 "checkpoint runs.",
-                at=at,
+                at=task,
             ),
         ),
     )
@@ -237,13 +235,13 @@ def sync_finding(cost: PhaseCost) -> Finding:
     ),
 )
 def async_finding(cost: PhaseCost) -> Finding:
-    at = cost.slowest_task
+    task = cost.slowest_task
     return phase_finding(
         cost,
         message(
             "{at:name} takes long to write its state: the state is large, there are many "
             "small files, or the checkpoint storage or network is slow.",
-            at=at,
+            at=task,
         ),
         message(
             "Compare the hosts of the slowest subtasks and the throughput of the storage "
@@ -255,7 +253,7 @@ def async_finding(cost: PhaseCost) -> Finding:
 
 
 def _threads(window: JobWindow) -> str:
-    """Advice on the number of upload threads. Up to 2.3 ForSt uses four and has no option."""
+    """Advice on upload threads. Up to 2.3 ForSt uses four and has no option."""
     if "rocksdb" not in (window.config.state_backend or "").lower():
         return ""
     return message(

@@ -2,14 +2,7 @@ from collections.abc import Iterator
 
 from ingest.messages import brief, message
 from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time, completed
-from spark_jobs.diagnosis.findings import (
-    Confidence,
-    Finding,
-    Limits,
-    NotJudged,
-    Related,
-    Threshold,
-)
+from spark_jobs.diagnosis.findings import Confidence, Finding, Limits, NotJudged, Related, Threshold
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, SizeTrend
 
@@ -61,9 +54,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         or trend.bytes_per_h <= 0
         or trend.from_time_ms is None
         or trend.to_time_ms is None
+        or trend.to_time_ms - trend.from_time_ms < DAY_MS
     ):
-        return
-    if trend.to_time_ms - trend.from_time_ms < DAY_MS:
         return
     newest = max(completed(window.checkpoints), key=by_time, default=None)
     if newest is None:
@@ -77,10 +69,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
     if not size:
         return
-    low = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
+    slope = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
     per_day = trend.bytes_per_h * 24 / size
     forecast = size + trend.bytes_per_h * HORIZON_H
-    if low <= 0 or per_day < limits[GROWTH] or forecast < limits[FORECAST]:
+    if slope <= 0 or per_day < limits[GROWTH] or forecast < limits[FORECAST]:
         return
     evidence = (
         limits.evidence(
@@ -90,9 +82,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             message("{slope:bytes} per hour, robust slope", slope=trend.bytes_per_h),
         ),
         limits.evidence(
-            message("forecast in {limits:duration}", limits=HORIZON_H * HOUR_MS),
-            forecast,
-            FORECAST,
+            message("forecast in {limits:duration}", limits=HORIZON_H * HOUR_MS), forecast, FORECAST
         ),
     )
     largest = _largest(window)
@@ -125,7 +115,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _largest(window: JobWindow) -> tuple[str, str] | None:
-    """The vertex whose state grows most, else the one with most state; and words for that."""
+    """The vertex whose state grows most, else with most state; and words for that."""
     sizes: dict[str, list[tuple[int, int]]] = {}
     for state in window.vertex_states:
         total = sum(size for size in state.subtask_state_bytes if size is not None)
@@ -147,7 +137,7 @@ def _largest(window: JobWindow) -> tuple[str, str] | None:
 
 
 def _confidence(trend: SizeTrend) -> Confidence:
-    points, low = trend.points or 0, trend.bytes_per_h_low
-    if low is not None and points >= ENOUGH_POINTS and low >= (trend.bytes_per_h or 0) / 2:
+    points, slope = trend.points or 0, trend.bytes_per_h_low
+    if slope is not None and points >= ENOUGH_POINTS and slope >= (trend.bytes_per_h or 0) / 2:
         return "high"
-    return "medium" if low is not None and points >= ENOUGH_POINTS / 4 else "low"
+    return "medium" if slope is not None and points >= ENOUGH_POINTS / 4 else "low"

@@ -67,12 +67,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     can_checkpoint = window.state not in (*STATES_BEFORE, *STATES_AFTER)
     if window.terminal or not can_checkpoint or checkpoints_are_off(window):
         return
-    last = max(
+    newest = max(
         completed(window.checkpoints),
         key=lambda sample: (sample.ended_ms, sample.checkpoint_id),
         default=None,
     ) or _older_checkpoint(window)
-    since_ms = _since_ms(window, last)
+    since_ms = _since_ms(window, newest)
     limit_ms = _limit_ms(window, limits)
     age_ms = window.at_ms - since_ms
     if age_ms <= limit_ms:
@@ -90,11 +90,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         title=message("No checkpoint has completed for {age_ms:duration}", age_ms=age_ms),
         cause=_cause(window, attempts),
         next_step=_next_step(attempts),
-        evidence=_evidence(limits, age_ms, limit_ms, last, attempts),
+        evidence=_evidence(limits, age_ms, limit_ms, newest, attempts),
     )
 
 
 def _older_checkpoint(window: JobWindow) -> CheckpointSample | None:
+    """The newest completed checkpoint, by states of vertices."""
     newest = max(
         window.vertex_states,
         key=lambda state: (state.trigger_time_ms, state.checkpoint_id),
@@ -107,9 +108,9 @@ def _older_checkpoint(window: JobWindow) -> CheckpointSample | None:
     )
 
 
-def _since_ms(window: JobWindow, last: CheckpointSample | None) -> int:
-    if last:
-        return last.ended_ms
+def _since_ms(window: JobWindow, newest: CheckpointSample | None) -> int:
+    if newest:
+        return newest.ended_ms
     triggers_ms = [checkpoint.trigger_time_ms for checkpoint in window.checkpoints]
     if window.start_time_ms is None and not triggers_ms:
         raise NotJudged(message("neither a checkpoint nor the start of the job has been seen"))
@@ -184,7 +185,7 @@ def _evidence(
     limits: Limits,
     age_ms: int,
     limit_ms: float,
-    last: CheckpointSample | None,
+    newest: CheckpointSample | None,
     attempts: list[CheckpointSample],
 ) -> Iterator[Evidence]:
     yield Evidence(
@@ -201,7 +202,7 @@ def _evidence(
     )
     yield Evidence(
         message("last success"),
-        name_of(last) if last else message("none since the job started or its history begins"),
+        name_of(newest) if newest else message("none since the job started or its history begins"),
     )
     for outcome, count in counts_of(sample.outcome for sample in attempts).items():
         yield Evidence(

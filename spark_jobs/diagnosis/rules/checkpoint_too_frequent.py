@@ -21,7 +21,7 @@ RULE = "checkpoint.too_frequent"
 SHARE = f"{RULE}.interval_share"
 PAUSE_SHARE = 0.1
 """A minimum pause below a tenth of the interval hardly helps."""
-AT_LEAST = 5
+LEAST_COUNT = 5
 """Fewer checkpoints do not show how long they usually take."""
 LOOK_BACK_S = 1_800
 
@@ -68,22 +68,21 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         for checkpoint in window.checkpoints
     ):
         return
-    measured = [
+    checkpoints = [
         sample
         for sample in completed(recent(window, LOOK_BACK_S))
         if sample.end_to_end_ms is not None
     ]
-    durations = [sample.end_to_end_ms or 0 for sample in measured]
-    if not durations or median(durations) <= long_ms:
-        return
+    durations = [sample.end_to_end_ms or 0 for sample in checkpoints]
     if (
-        len(durations) < AT_LEAST
+        len(durations) < LEAST_COUNT
+        or median(durations) <= long_ms
         or (window.config.min_pause_ms or 0) > PAUSE_SHARE * interval_ms
-        or _is_held(window, limits, measured)
+        or _is_held(window, limits, checkpoints)
     ):
         return
     if not pressure_is_known(window) and all(
-        dominating_phase(sample) is None for sample in measured
+        dominating_phase(sample) is None for sample in checkpoints
     ):
         raise NotJudged(
             message(
@@ -91,7 +90,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                 "them slow is not"
             )
         )
-    yield _finding(window, limits, interval_ms, measured)
+    yield _finding(window, limits, interval_ms, checkpoints)
 
 
 def _is_held(window: JobWindow, limits: Limits, checkpoints: list[CheckpointSample]) -> bool:
@@ -139,10 +138,7 @@ def _policy_finding(
 
 
 def _finding(
-    window: JobWindow,
-    limits: Limits,
-    interval_ms: int,
-    checkpoints: list[CheckpointSample],
+    window: JobWindow, limits: Limits, interval_ms: int, checkpoints: list[CheckpointSample]
 ) -> Finding:
     durations = [sample.end_to_end_ms or 0 for sample in checkpoints]
     usual_ms, p99_ms = median(durations), quantile(durations, 0.99)

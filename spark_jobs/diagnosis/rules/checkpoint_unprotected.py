@@ -97,12 +97,7 @@ def _off_finding(window: JobWindow) -> Finding:
             "Set execution.checkpointing.interval unless the job has no state and may repeat or "
             "miss records."
         ),
-        evidence=(
-            Evidence(
-                message("checkpoint interval"),
-                message("off"),
-            ),
-        ),
+        evidence=(Evidence(message("checkpoint interval"), message("off")),),
     )
 
 
@@ -123,10 +118,5 @@ def _unretained_finding(window: JobWindow) -> Finding:
             "RETAIN_ON_CANCELLATION (or to DELETE_ON_CANCELLATION to keep them after "
             "failures only)."
         ),
-        evidence=(
-            Evidence(
-                message("retention"),
-                message("off"),
-            ),
-        ),
+        evidence=(Evidence(message("retention"), message("off")),),
     )

@@ -1,4 +1,4 @@
-"""Only windows that are made to watch the sources of a cluster have ``gaps``."""
+"""Only windows that watch the sources of a cluster have ``gaps``."""
 
 from collections.abc import Iterator
 
@@ -67,8 +67,5 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
             "token, firewall. A JobManager that is down shows here first."
         ),
         seen_at_ms=window.at_ms,
-        evidence=(
-            limits.evidence(message("missed cycles"), gap.cycles, key),
-            *evidence,
-        ),
+        evidence=(limits.evidence(message("missed cycles"), gap.cycles, key), *evidence),
     )

@@ -6,7 +6,7 @@ from spark_jobs.diagnosis.checkpoint_history import completed
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.meters import has_start, meters_agree, meters_are_of_now
 from spark_jobs.diagnosis.origins import pressure_of
-from spark_jobs.diagnosis.pressure import value
+from spark_jobs.diagnosis.pressure import largest, value
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.record_rates import Rates, records_in, records_out
 from spark_jobs.diagnosis.rule import rule, vertex_finding
@@ -21,7 +21,7 @@ STATE_KEPT_MS = 600_000
 MIN_RECORDS, MIN_STATE = f"{RULE}.min_records_per_s", f"{RULE}.min_state_bytes"
 BUSY = f"{RULE}.busy_ratio"
 SLOW_BUSY = 0.5
-"""The share of time from which on a subtask may hold records up."""
+"""From this share of time on, a subtask may hold records up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +44,12 @@ class UnevenVertex:
     def busy(self) -> float | None:
         if self.window is None:
             return None
-        return max(
-            (
-                busy
-                for index in self.main.top
-                if (busy := value(self.window.busy_ratio, index)) is not None
-            ),
-            default=None,
-        )
+        return largest(value(self.window.busy_ratio, index) for index in self.main.top)
 
     @property
     def slow_hosts(self) -> tuple[str, ...]:
-        """Hosts of siblings that get fewer records but are busier than the hot subtasks: slow
-        hosts, whose share the others get.
+        """Hosts of siblings that have fewer records but are busier than the hot subtasks: slow
+        hosts, which leave records to the others.
         """
         if self.window is None or self.records is None or self.busy is None:
             return ()
@@ -159,12 +152,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             uneven_vertices[vertex_state.vertex_id] = replace(uneven_vertex, state=state)
     for uneven in uneven_vertices.values():
         yield _finding(window, limits, uneven)
-    unknown = None if window.terminal else _unknown(window, starting_names, metered_names)
-    if unknown:
-        raise NotJudged(unknown)
+    missing_data = None if window.terminal else _missing_data(window, starting_names, metered_names)
+    if missing_data:
+        raise NotJudged(missing_data)
 
 
-def _unknown(window: JobWindow, starting_names: list[str], metered_names: list[str]) -> str | None:
+def _missing_data(
+    window: JobWindow, starting_names: list[str], metered_names: list[str]
+) -> str | None:
     if starting_names:
         return message(
             "records of {starting:name} in a minute in which no task began",
@@ -201,10 +196,10 @@ def _sets_pace(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> bool:
 
 
 def _rates(vertex: VertexWindow, is_source: bool) -> Rates:
-    """Records in, by subtask. For sources, records out of the subtasks that have a partition."""
+    """Records in; of sources, records out of subtasks that have a partition."""
     if is_source:
-        emitted = records_out(vertex)
-        return replace(emitted, per_s=tuple(rate or None for rate in emitted.per_s))
+        rates_out = records_out(vertex)
+        return replace(rates_out, per_s=tuple(rate or None for rate in rates_out.per_s))
     rates, busy = records_in(vertex), vertex.busy_ratio
     if rates.counted_ms is None and None in busy and set(busy) != {None}:
         # A subtask that has not begun reports zeros, which are no measurement.
@@ -253,31 +248,31 @@ def _finding(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> Finding
 
 
 def _evidence(limits: Limits, uneven: UnevenVertex) -> Iterator[Evidence]:
-    if (spread := uneven.records) and uneven.rates:
+    if (unevenness := uneven.records) and uneven.rates:
         source = uneven.rates.source
         note = (
             message("a typical sibling gets none")
-            if spread.ratio is None
+            if unevenness.ratio is None
             else message("largest over the median of the others")
         )
         yield limits.evidence(
             message("records, largest over typical"),
-            spread.ratio,
+            unevenness.ratio,
             RATIO,
             message("{note:message}; {source:text}", note=note, source=source),
         )
         yield limits.evidence(
-            message("records of the hottest subtask"), spread.largest, MIN_RECORDS, source
+            message("records of the hottest subtask"), unevenness.largest, MIN_RECORDS, source
         )
-    if spread := uneven.state:
+    if unevenness := uneven.state:
         note = (
             message("a typical sibling has none")
-            if spread.ratio is None
+            if unevenness.ratio is None
             else message("full state; largest over the median of the others")
         )
-        yield limits.evidence(message("state, largest over typical"), spread.ratio, RATIO, note)
+        yield limits.evidence(message("state, largest over typical"), unevenness.ratio, RATIO, note)
         yield limits.evidence(
-            message("state of the largest subtask"), int(spread.largest), MIN_STATE
+            message("state of the largest subtask"), int(unevenness.largest), MIN_STATE
         )
     if uneven.busy is not None:
         sign = ">=" if uneven.busy >= limits[BUSY] else "<"
@@ -287,16 +282,16 @@ def _evidence(limits: Limits, uneven: UnevenVertex) -> Iterator[Evidence]:
 
 
 def _cause(name: str, uneven: UnevenVertex, sets_pace: bool) -> str:
-    spread = uneven.main
+    unevenness = uneven.main
     times = (
         message("while a typical sibling has none")
-        if spread.ratio is None
-        else message("{ratio:decimal1} times a typical sibling", ratio=spread.ratio)
+        if unevenness.ratio is None
+        else message("{ratio:decimal1} times a typical sibling", ratio=unevenness.ratio)
     )
     amount = (
-        bytes_text(spread.largest)
+        bytes_text(unevenness.largest)
         if uneven.quantity == "state"
-        else message("{largest:count} records/s", largest=spread.largest)
+        else message("{largest:count} records/s", largest=unevenness.largest)
     )
     if hosts := uneven.slow_hosts:
         return message(

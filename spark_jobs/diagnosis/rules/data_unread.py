@@ -9,7 +9,7 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "data.unread"
-FAILURES = 2
+LEAST_FAILURES = 2
 """After a single failure, the next look finds the data."""
 LOOK_BACK_MS = 900_000
 FAILED = "enumeration_failed"
@@ -28,7 +28,7 @@ MESSAGE_CHARS = 300
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
     failures = [event for event in window.events if event.kind == FAILED and event.at_ms > since_ms]
-    if window.terminal or len(failures) < FAILURES:
+    if window.terminal or len(failures) < LEAST_FAILURES:
         return
     newest = failures[-1]
     text = newest.detail or newest.message or ""
@@ -59,7 +59,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         began_at_ms=failures[0].at_ms,
         evidence=(
             Evidence(
-                message("failures to look for new data"), len(failures), "count", FAILURES, ">="
+                message("failures to look for new data"),
+                len(failures),
+                "count",
+                LEAST_FAILURES,
+                ">=",
             ),
         ),
         data={"cause": code_of(cause)},

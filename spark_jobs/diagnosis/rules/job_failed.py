@@ -31,7 +31,7 @@ _NOT_STARTED = (
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot to start the job from; ``at_ms`` is when it was taken, if known."""
+    """A snapshot to start from; ``at_ms``: when it was taken, if known."""
 
     path: str
     name: str
@@ -65,11 +65,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         title=message(
             "The job failed for good: {what:text}", what=root.group if root else UNREPORTED
         ),
-        cause=message(
-            "{root:text} {ended:message}",
-            root=_words_of(root),
-            ended=words,
-        ),
+        cause=message("{root:text} {ended:message}", root=_words_of(root), ended=words),
         next_step=_next_step(cause, ended_by, snapshot),
         seen_at_ms=min(ended_ms, window.at_ms),
         began_at_ms=ended_ms,
@@ -85,15 +81,18 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _texts(window: JobWindow) -> Iterator[str]:
-    ends = [event for event in window.events if _is_end(event) and event.detail]
-    for event in reversed(ends):
+    """Traces that may say why the job ended, the best first."""
+    end_events = [event for event in window.events if _is_end(event) and event.detail]
+    for event in reversed(end_events):
         yield event.detail or ""
     newest_ms = max((failure.at_ms for failure in window.failures), default=0)
-    last = [failure for failure in window.failures if failure.at_ms >= newest_ms - SAME_MS]
-    for failure in sorted(last, key=lambda failure: (not failure.is_root, failure.at_ms)):
+    last_failures = [failure for failure in window.failures if failure.at_ms >= newest_ms - SAME_MS]
+    for failure in sorted(last_failures, key=lambda failure: (not failure.is_root, failure.at_ms)):
         yield failure.stacktrace or failure.name
-    failed = [event for event in window.events if event.kind == "task_state" and event.detail]
-    for event in reversed(failed[-5:]):
+    task_failures = [
+        event for event in window.events if event.kind == "task_state" and event.detail
+    ]
+    for event in reversed(task_failures[-5:]):
         yield event.detail or ""
 
 

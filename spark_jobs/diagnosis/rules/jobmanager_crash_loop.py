@@ -13,19 +13,19 @@ from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "jobmanager.crash_loop"
-ENDS = 2
+LEAST_ENDS = 2
 """After a single end, the next JobManager takes over."""
 LOOK_BACK_MS = 1_800_000
 """Kubernetes waits up to five minutes before it starts a container again."""
 FATAL, LOST, LEADS = "jobmanager_fatal", "leadership_lost", "leadership_granted"
 THREAD = "fatal_error"
-"""Any process logs it. It was the JobManager's if another JobManager then takes the lead."""
+"""Any process may log it: it was the JobManager if another JobManager then takes the lead."""
 NORMAL_ENDS = ("job_submitted", "job_terminal", "cluster_shut_down")
 """Between two leaders: the first was stopped, or the job was started again."""
 ENDED = (*TERMINAL_STATES, "SUSPENDED")
-LOST_TO_TASKMANAGERS = " lost leadership"
-"""TaskManagers say so also of a JobManager that was killed; its own log knows better."""
-OF_MAIN = "ApplicationExecutionException: "
+LOST_BY_TASKMANAGER = " lost leadership"
+"""TaskManagers log this of killed JobManagers, too. The JobManager's own log knows better."""
+MAIN_FAILED = "ApplicationExecutionException: "
 """Judged by ``jobmanager.error``."""
 MESSAGE_CHARS = 300
 SAME_MS = 2_000
@@ -46,7 +46,7 @@ SAME_MS = 2_000
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
     ends = _ends([event for event in window.events if event.at_ms > since_ms])
-    if len(ends) < ENDS:
+    if len(ends) < LEAST_ENDS:
         return
     newest = ends[-1]
     if newest.kind == LOST and window.terminal:
@@ -120,7 +120,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                 message("ends of the JobManager, and losses of its leadership"),
                 len(ends),
                 "count",
-                ENDS,
+                LEAST_ENDS,
                 ">=",
                 note=message("within {limits:duration}", limits=LOOK_BACK_MS),
             ),
@@ -132,15 +132,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
-    """Logged ends. If a leader follows another one without a normal end: its fatal error, else the
-    line of the second leader.
+    """Logged ends. If a leader follows another leader without a normal end: the last fatal error in
+    between, else the line of the second leader.
     """
-    is_logged = any(event.kind == LEADS for event in events)
+    has_jobmanager_log = any(event.kind == LEADS for event in events)
     events = [
         event
         for event in events
-        if not (is_logged and LOST_TO_TASKMANAGERS in (event.message or ""))
-        and OF_MAIN not in (event.detail or "")
+        if not (has_jobmanager_log and LOST_BY_TASKMANAGER in (event.message or ""))
+        and MAIN_FAILED not in (event.detail or "")
     ]
     logged = [event for event in events if event.kind in (FATAL, LOST)]
     ends = logged[:1] + [

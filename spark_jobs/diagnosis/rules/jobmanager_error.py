@@ -14,7 +14,7 @@ RULE = "jobmanager.error"
 LOOK_BACK_MS = 900_000
 SAYS_WHY = ("program_failed", "submission_ignored")
 NOT_RUN = (*SAYS_WHY, "cluster_shut_down")
-"""The last follows one of the others, and says less."""
+"""The shut-down follows one of the other events, and says less."""
 OTHER_ERRORS = ("rpc_too_large", "association_quarantined", "registration_failed")
 FATAL = "taskmanager_fatal"
 """Counted only if the TaskManager ended because it could not register."""
@@ -41,7 +41,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     ]
     if not errors:
         return
-    newest = max(errors, key=lambda one: (one.kind in NOT_RUN, one.kind in SAYS_WHY, one.at_ms))
+    newest = max(
+        errors, key=lambda event: (event.kind in NOT_RUN, event.kind in SAYS_WHY, event.at_ms)
+    )
     is_down = newest.kind in NOT_RUN and window.state != "RUNNING"
     root, cause = root_of(newest.message or "", newest.detail), _cause(newest)
     what = cause.title if cause else root.group
@@ -82,9 +84,9 @@ def _is_error(window: JobWindow, event: LogEvent) -> bool:
         return False
     if event.kind == FATAL:
         return code_of(_cause(event)) == "REGISTRATION_FAILED"
-    # The rule job.failed judges what ended a job; one that ran afterwards, or to its end, was run.
-    return event.kind not in NOT_RUN or not (
-        (window.state == "FAILED" and event.kind != "submission_ignored")
-        or window.state == "FINISHED"
-        or runs_after(window, event.at_ms)
-    )
+    if event.kind not in NOT_RUN:
+        return True
+    # The rule job.failed judges what ended a job. One that ran later, or to its end, was run.
+    if window.state == "FAILED" and event.kind != "submission_ignored":
+        return False
+    return window.state != "FINISHED" and not runs_after(window, event.at_ms)

@@ -14,15 +14,15 @@ from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
 
 RULE = "memory.step_after_restart"
-LEFT, CRITICAL = f"{RULE}.restarts_left", f"{RULE}.critical_restarts_left"
+RESTARTS_LEFT, CRITICAL = f"{RULE}.restarts_left", f"{RULE}.critical_restarts_left"
 STEP_BYTES = 1 << 20
 """The JVM's compiler and class loading may add less."""
 RESTARTS = 3
 """The first restarts load what the first start did not need."""
 MOST_FALLS = 0.2
-"""Share of the steps: if levels fall more often, unloading of classes does free the memory."""
+"""Share of the steps: if levels fall more often, unloading of classes frees the memory."""
 COMPARABLE = 2.0
-"""The largest factor between running times: memory also grows while a job runs."""
+"""Largest factor between running times: memory also grows while a job runs."""
 METASPACE, DIRECT = "metaspace", message("direct memory")
 _NEXT_STEPS = {
     METASPACE: message(
@@ -38,16 +38,18 @@ _NEXT_STEPS = {
 }
 
 
+Levels = Sequence[tuple[int, int, int]]
+"""At the end of each period between restarts: (restarts before it, epoch ms, bytes)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """One kind of memory of one TaskManager. ``levels`` at the end of each period between restarts:
-    (restarts before it, epoch ms, bytes).
-    """
+    """One kind of memory of one TaskManager."""
 
     taskmanager_id: str
     host: str | None
     kind: str
-    levels: Sequence[tuple[int, int, int]]
+    levels: Levels
     step_bytes: float
     limit_bytes: int | None
 
@@ -61,6 +63,7 @@ class Steps:
 
     @property
     def urgency(self) -> tuple[bool, float, float]:
+        """Sorts the most urgent first."""
         return self.restarts_left is None, self.restarts_left or 0.0, -self.step_bytes
 
 
@@ -76,7 +79,7 @@ class Steps:
     needs=("taskmanagers", "annotations"),
     thresholds=(
         Threshold(
-            LEFT,
+            RESTARTS_LEFT,
             50,
             "count",
             1,
@@ -111,7 +114,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         steps
         for steps in _steps(window)
         if steps.step_bytes >= STEP_BYTES
-        and (steps.restarts_left is None or steps.restarts_left <= limits[LEFT])
+        and (steps.restarts_left is None or steps.restarts_left <= limits[RESTARTS_LEFT])
     ]
     if growing:
         growing.sort(key=lambda steps: (*steps.urgency, steps.kind, steps.taskmanager_id))
@@ -130,13 +133,13 @@ def _steps(window: JobWindow) -> Iterator[Steps]:
             (DIRECT, "direct_used_bytes", newest.direct_limit_bytes),
         ):
             levels = _levels(comparable, used)
-            # To leave levels out must not make a finding.
+            # Levels that are left out must not cause a finding.
             step = min(_step(levels), _step(_levels(ends, used)))
             if step > 0:
                 yield Steps(name, newest.host, kind, levels, step, limit)
 
 
-def _step(levels: Sequence[tuple[int, int, int]]) -> float:
+def _step(levels: Levels) -> float:
     if len(levels) <= RESTARTS:
         return 0
     step = _slope(levels)
@@ -148,19 +151,17 @@ def _step(levels: Sequence[tuple[int, int, int]]) -> float:
 
 def _repeated_restarts(window: JobWindow) -> list[int]:
     """Restarts before which not all tasks ran."""
-    begun = {episode.begun_ms for episode in episodes(window, 0)}
+    begin_times = {episode.begun_ms for episode in episodes(window, 0)}
     return sorted(
         annotation.at_ms
         for annotation in window.annotations
         if annotation.kind == "restart"
-        and not any(abs(annotation.at_ms - at_ms) <= SAME_MS for at_ms in begun)
+        and not any(abs(annotation.at_ms - at_ms) <= SAME_MS for at_ms in begin_times)
     )
 
 
-def _newest_processes(
-    samples: Sequence[TaskManagerSample],
-) -> dict[str, list[TaskManagerSample]]:
-    """Samples since each process began: its counters begin at 0."""
+def _newest_processes(samples: Sequence[TaskManagerSample]) -> dict[str, list[TaskManagerSample]]:
+    """TaskManager → samples since its process began, with counters at 0."""
     processes: dict[str, list[TaskManagerSample]] = {}
     for sample in sorted(samples, key=lambda sample: sample.at_ms):
         process = processes.setdefault(sample.taskmanager_id, [])
@@ -179,7 +180,7 @@ def _newest_processes(
 def _periods(
     samples: Sequence[TaskManagerSample], repeated: Sequence[int]
 ) -> dict[int, list[TaskManagerSample]]:
-    """Samples by the number of restarts before them; ``repeated`` ones do not count."""
+    """Samples by number of restarts before; ``repeated`` ones do not count."""
     periods: dict[int, list[TaskManagerSample]] = {}
     for sample in samples:
         restarts = sample.restarts - sum(at_ms < sample.at_ms for at_ms in repeated)
@@ -187,38 +188,36 @@ def _periods(
     return periods
 
 
-def _comparable(
-    periods: Mapping[int, Sequence[TaskManagerSample]],
-) -> dict[int, TaskManagerSample]:
-    """Of each period, the last sample after about the usual running time, if there is any."""
+def _comparable(periods: Mapping[int, Sequence[TaskManagerSample]]) -> dict[int, TaskManagerSample]:
+    """The last sample of each period after about the usual running time, if there is any."""
     ends = [period[-1].at_ms for period in periods.values()]
     lengths_ms = [later - earlier for earlier, later in pairwise(ends[:-1])]
     usual_ms = median(lengths_ms) if lengths_ms else None
     comparable: dict[int, TaskManagerSample] = {}
     begun_ms = None
     for restarts, period in periods.items():
-        fitting = [
+        samples = [
             sample
             for sample in period
             if usual_ms is None
             or begun_ms is None
             or usual_ms / COMPARABLE <= sample.at_ms - begun_ms <= usual_ms * COMPARABLE
         ]
-        if fitting:
-            comparable[restarts] = fitting[-1]
+        if samples:
+            comparable[restarts] = samples[-1]
         begun_ms = period[-1].at_ms
     return comparable
 
 
-def _levels(samples: dict[int, TaskManagerSample], used: str) -> list[tuple[int, int, int]]:
+def _levels(samples: dict[int, TaskManagerSample], field_name: str) -> Levels:
     return [
         (restarts, sample.at_ms, value)
         for restarts, sample in samples.items()
-        if (value := getattr(sample, used)) is not None
+        if (value := getattr(sample, field_name)) is not None
     ]
 
 
-def _slope(levels: Sequence[tuple[int, int, int]]) -> float:
+def _slope(levels: Levels) -> float:
     """Bytes a restart: the median over all pairs (Theil and Sen)."""
     return median(
         (later - earlier) / (after - before)
@@ -228,17 +227,17 @@ def _slope(levels: Sequence[tuple[int, int, int]]) -> float:
 
 def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding:
     worst = growing[0]
-    where, (restarts, at_ms, now) = worst.host or worst.taskmanager_id, worst.levels[-1]
-    left, seen = worst.restarts_left, restarts - worst.levels[0][0]
-    is_critical = left is not None and left <= limits[CRITICAL]
-    others = len({steps.taskmanager_id for steps in growing}) - 1
+    where, (restarts, at_ms, newest_bytes) = worst.host or worst.taskmanager_id, worst.levels[-1]
+    restarts_left, restart_count = worst.restarts_left, restarts - worst.levels[0][0]
+    is_critical = restarts_left is not None and restarts_left <= limits[CRITICAL]
+    other_count = len({steps.taskmanager_id for steps in growing}) - 1
     others_text = (
         plural(
-            others,
+            other_count,
             " {count:count} other TaskManager shows it too.",
             " {count:count} other TaskManagers show it too.",
         )
-        if others
+        if other_count
         else ""
     )
     kinds = {steps.kind: steps for steps in reversed(growing) if steps.kind != worst.kind}
@@ -253,8 +252,8 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
         )
     )
     full = (
-        message("is full after {int:number} more", int=int(left))
-        if left is not None
+        message("is full after {int:number} more", int=int(restarts_left))
+        if restarts_left is not None
         else message("grows towards a limit that is not known")
     )
     evidence = [
@@ -266,14 +265,14 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
             ">=",
             note=worst.kind,
         ),
-        Evidence(message("restarts seen"), seen, "count", RESTARTS, ">="),
+        Evidence(message("restarts seen"), restart_count, "count", RESTARTS, ">="),
     ]
-    if left is not None:
+    if restarts_left is not None:
         evidence[1:1] = [
             limits.evidence(
                 message("restarts until it is full"),
-                left,
-                CRITICAL if is_critical else LEFT,
+                restarts_left,
+                CRITICAL if is_critical else RESTARTS_LEFT,
                 comparison="<=",
             )
         ]
@@ -283,8 +282,8 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
     return job_finding(
         window,
         RULE,
-        "critical" if is_critical else "warning" if left is not None else "info",
-        "high" if left is not None else "medium",
+        "critical" if is_critical else "warning" if restarts_left is not None else "info",
+        "high" if restarts_left is not None else "medium",
         title=message(
             "Each restart leaves {round:bytes} of {kind:name} behind on {where:name}",
             round=round(worst.step_bytes),
@@ -296,11 +295,11 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
                 "Over {seen:message}, {kind:name} of {where:name} rose from {levels:bytes} to "
                 "{now:bytes}; at this pace it {full:message}.{also:message} "
                 "Something of earlier attempts of the job is still referred to.",
-                seen=plural(seen, "{count:count} restart", "{count:count} restarts"),
+                seen=plural(restart_count, "{count:count} restart", "{count:count} restarts"),
                 kind=worst.kind,
                 where=where,
                 levels=worst.levels[0][2],
-                now=now,
+                now=newest_bytes,
                 full=full,
                 also=others_text,
             )

@@ -1,6 +1,4 @@
-"""Judges ``RpcQueueTimeAvgTime`` of ``RpcActivityForPort*``: a mean of the NameNode's last
-interval.
-"""
+"""``RpcQueueTimeAvgTime`` of ``RpcActivityForPort*`` is a mean of the last interval."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -12,9 +10,8 @@ from spark_jobs.diagnosis.rule import namenode_finding, rule
 
 RULE = "namenode.queue_time"
 WAIT, LONG_WAIT = f"{RULE}.wait_ms", f"{RULE}.long_wait_ms"
-FEWEST = 3
-"""Fewest readings: a NameNode that paused once (a full collection, a log roll) is not overloaded.
-"""
+LEAST_READINGS = 3
+"""A NameNode that paused once (a full collection, a log roll) is not overloaded."""
 
 
 @rule(
@@ -53,7 +50,7 @@ FEWEST = 3
     ),
 )
 def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
-    if len(sample.queue_ms) < FEWEST:
+    if len(sample.queue_ms) < LEAST_READINGS:
         raise NotJudged(
             message(
                 "how long calls wait in its queue: its JMX gave fewer than three readings in ten "
@@ -63,7 +60,7 @@ def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
     wait_ms = median(sample.queue_ms)
     if wait_ms < limits[WAIT]:
         return
-    long = wait_ms >= limits[LONG_WAIT]
+    is_long_wait = wait_ms >= limits[LONG_WAIT]
     kinds = list_text(
         f"{name} {per_s:,.0f}/s"
         for name, per_s in sorted(sample.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -71,7 +68,7 @@ def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
     yield namenode_finding(
         sample,
         RULE,
-        "critical" if long else "warning",
+        "critical" if is_long_wait else "warning",
         title=message(
             "Calls wait {wait_ms:duration} in the queue of the NameNode of {cluster:name}",
             wait_ms=wait_ms,

@@ -1,6 +1,4 @@
-"""One rule for each kind of objective, by burn rates over a long and a short window (see
-:mod:`spark_jobs.diagnosis.objective_samples`).
-"""
+"""One rule for each kind of objective."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,7 +6,7 @@ from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
 from spark_jobs.diagnosis.objective_samples import (
     BURN_WINDOWS,
-    HOUR,
+    HOUR_MIN,
     OBJECTIVE_KINDS,
     BurnWindow,
     ObjectiveBurn,
@@ -40,14 +38,14 @@ def _finding(
     long_burn, short_burn = rates
     counts = sample.counts[window.long_min]
     key = f"{kind.rule}.{window.name}"
+    job, hours = sample.job_name or sample.job_id, window.long_min // HOUR_MIN
+    missed_share, allowed_share = counts.bad / counts.total, 1 - sample.target
     evidence = [
-        limits.evidence(
-            message("burn rate over {hours:count} h", hours=window.long_min // HOUR), long_burn, key
-        ),
+        limits.evidence(message("burn rate over {hours:count} h", hours=hours), long_burn, key),
         limits.evidence(
             message("burn rate over {minutes:count} min", minutes=window.short_min), short_burn, key
         ),
-        Evidence(message("missed"), counts.bad / counts.total, "ratio", 1 - sample.target, ">"),
+        Evidence(message("missed"), missed_share, "ratio", allowed_share, ">"),
     ]
     budget_left = sample.budget.budget_left(sample.target)
     if budget_left is not None:
@@ -62,11 +60,11 @@ def _finding(
         confidence="high",
         subject_kind="job",
         subject_id=f"objective {sample.objective}",
-        subject=sample.job_name or sample.job_id,
+        subject=job,
         title=message(
             "{job:name} burns its objective {objective:name} {burn:decimal1} times as fast as "
             "allowed",
-            job=sample.job_name or sample.job_id,
+            job=job,
             objective=sample.objective,
             burn=long_burn,
         ),
@@ -74,9 +72,9 @@ def _finding(
             "{cause:message} It missed {missed:share} of the last {hours:count} h, where "
             "{allowed:share} are allowed.",
             cause=kind.cause,
-            missed=counts.bad / counts.total,
-            allowed=1 - sample.target,
-            hours=window.long_min // HOUR,
+            missed=missed_share,
+            allowed=allowed_share,
+            hours=hours,
         ),
         next_step=kind.next_step,
         seen_at_ms=sample.at_ms,

@@ -18,10 +18,10 @@ RULE = "placement.uneven"
 LACKING = message("on which TaskManagers its subtasks run")
 RATIO = f"{RULE}.max_over_mean"
 EXTRA_TASKS = 4
-"""Fewer above the mean may be due to rounding in a small job."""
+"""In a small job, fewer tasks above the mean may be due to rounding."""
 BUSY_RATIO = 1.5
-"""The fullest TaskManager limits the job if it is busier than the mean by this factor while tasks
-are back-pressured.
+"""A TaskManager that is so many times as busy as the mean limits the job if tasks are
+back-pressured.
 """
 
 
@@ -69,10 +69,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
     if not expected_tasks or counts.total() < REPORTING_SHARE * expected_tasks:
         raise NotJudged(LACKING)
-    mean, most = (
-        counts.total() / len(counts),
-        max(counts.values()),
-    )
+    mean, most = counts.total() / len(counts), max(counts.values())
     if len(counts) > 1 and most >= limits[RATIO] * mean and most - mean >= EXTRA_TASKS:
         loads = _loads(window)
         fullest = max(loads, key=lambda load: (load.tasks, load.busy, load.taskmanager_id))
@@ -102,7 +99,7 @@ def _finding(
     evidence = [
         limits.evidence(
             message("tasks of the fullest TaskManager over the mean"), fullest.tasks / mean, RATIO
-        ),
+        )
     ]
     if mean_busy > 0:
         evidence.append(
@@ -141,7 +138,7 @@ def _finding(
 
 def _cause(loads: list[Load], fullest: Load, limits_job: bool) -> str:
     other_tasks = [load.tasks for load in loads if load is not fullest]
-    spread = (
+    task_counts = (
         f"{min(other_tasks)}"
         if min(other_tasks) == max(other_tasks)
         else message("{min:number} to {max:number}", min=min(other_tasks), max=max(other_tasks))
@@ -155,7 +152,7 @@ def _cause(loads: list[Load], fullest: Load, limits_job: bool) -> str:
         words=message("one runs")
         if len(other_tasks) == 1
         else message("{others:number} TaskManagers run", others=len(other_tasks)),
-        spread=spread,
+        spread=task_counts,
         busy=busy,
     )
 

@@ -1,13 +1,7 @@
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message
-from spark_jobs.diagnosis.findings import (
-    Evidence,
-    Finding,
-    Limits,
-    NotJudged,
-    Threshold,
-)
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.origins import NO_METRICS, OUTPUT_LEVEL, Outbound, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.pressure_words import (
@@ -50,9 +44,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     pressure = pressure_of(window, limits)
     for outbound in pressure.outbound.values():
         yield _finding(window, limits, pressure, outbound)
-    for vertex_id, missing in pressure.unexplained.items():
+    for vertex_id, consumers in pressure.unexplained.items():
         if (
-            not missing
+            not consumers
             and vertex_id in pressure.topology.out_edges
             and not any(
                 usage is not None for usage in pressure.vertices[vertex_id].window.out_pool_usage
@@ -73,7 +67,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
     name = brief_name(window, held.vertex_id)
     target_ids = pressure.topology.downstream(held.vertex_id)
     downstream = list_text(brief_names(window, target_ids))
-    upstream = pressure.ways_to(held.vertex_id)
+    ways = pressure.ways_to(held.vertex_id)
     usage_limit = outbound.usage_at(limits[OUTPUT_LEVEL])
     working_ratios = [
         typical(
@@ -135,6 +129,6 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
                 if share is not None
             ),
         ),
-        related=related_vertices(window, upstream),
+        related=related_vertices(window, ways),
         data=hot_data(pressure, held.vertex_id, held.subtasks),
     )

@@ -11,14 +11,8 @@ from spark_jobs.diagnosis.findings import (
     Threshold,
 )
 from spark_jobs.diagnosis.jvm_load import jvm_cause
-from spark_jobs.diagnosis.origins import (
-    NO_METRICS,
-    Held,
-    Pressure,
-    Way,
-    pressure_of,
-)
-from spark_jobs.diagnosis.pressure import Subtasks, typical, value
+from spark_jobs.diagnosis.origins import NO_METRICS, HeldVertex, Pressure, Way, pressure_of
+from spark_jobs.diagnosis.pressure import Subtasks, largest, typical, value
 from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED, FULL_INPUT, Origin
 from spark_jobs.diagnosis.pressure_words import (
     MOST_NAMED,
@@ -88,12 +82,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     for vertex_id, origin in pressure.roots.items():
         if ways := pressure.ways_to(vertex_id):
             yield _finding(window, limits, pressure, origin, ways)
-    unknown = None if window.terminal else _unknown(window, pressure)
-    if unknown:
-        raise NotJudged(unknown)
+    missing_data = None if window.terminal else _missing_data(window, pressure)
+    if missing_data:
+        raise NotJudged(missing_data)
 
 
-def _unknown(window: JobWindow, pressure: Pressure) -> str | None:
+def _missing_data(window: JobWindow, pressure: Pressure) -> str | None:
     for vertex_id, consumers in pressure.unexplained.items():
         name = brief_name(window, vertex_id)
         if consumers:
@@ -165,17 +159,17 @@ def _works(vertex: Subtasks, origin: Origin, name: str) -> str:
         return message(
             "{hot:opening} of {name:name} had full inputs and did not wait", hot=hot, name=name
         )
-    busy = typical(vertex.busy(index) for index in origin.subtasks) or 0.0
+    busy = typical(map(vertex.busy, origin.subtasks)) or 0.0
     waits = [vertex.backpressured(index) for index in origin.subtasks]
-    waiting = max((ratio for ratio in waits if ratio is not None), default=None)
-    if waiting is not None and waiting >= RARELY:
+    waiting_ratio = largest(waits)
+    if waiting_ratio is not None and waiting_ratio >= RARELY:
         return message(
             "{hot:opening} of {name:name} worked for {busy:share} of the time and waited for "
             "{waited:share} at most",
             hot=hot,
             name=name,
             busy=busy,
-            waited=waiting,
+            waited=waiting_ratio,
         )
     if busy < NEARLY_ALWAYS or None in waits:
         return message(
@@ -200,11 +194,15 @@ def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
 
 
 def _evidence(
-    window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]
+    window: JobWindow,
+    limits: Limits,
+    pressure: Pressure,
+    origin: Origin,
+    held: Sequence[HeldVertex],
 ) -> Iterator[Evidence]:
     vertex = pressure.vertices[origin.vertex_id]
     name = brief_name(window, origin.vertex_id)
-    busy = typical(vertex.busy(index) for index in origin.subtasks)
+    busy = typical(map(vertex.busy, origin.subtasks))
     if busy is not None:
         subtasks = subtasks_text(origin.subtasks, vertex.parallelism)
         yield limits.evidence(
@@ -214,7 +212,7 @@ def _evidence(
             message("{on:text}, median", on=subtasks),
         )
     yield waiting_evidence(window, limits, pressure, max(held, key=lambda vertex: vertex.ratio))
-    backpressured = typical(vertex.backpressured(index) for index in origin.subtasks)
+    backpressured = typical(map(vertex.backpressured, origin.subtasks))
     if backpressured is not None:
         yield limits.evidence(
             message("{name:name} back-pressured", name=name),
@@ -222,10 +220,7 @@ def _evidence(
             BACKPRESSURED,
             comparison="<",
         )
-    level = max(
-        (usage for index in origin.subtasks if (usage := vertex.input_level(index)) is not None),
-        default=None,
-    )
+    level = largest(map(vertex.input_level, origin.subtasks))
     if level is not None:
         yield Evidence(
             message("{name:name} input", name=name),
@@ -239,7 +234,7 @@ def _evidence(
         )
 
 
-def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:
+def _confidence(pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]) -> Confidence:
     vertex = pressure.vertices[origin.vertex_id]
     doubts = (
         (not origin.measured)
@@ -248,10 +243,12 @@ def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Con
         + (not origin.agrees)
         + _is_one_sample(pressure, origin, held)
     )
-    return "high" if not doubts else "medium" if doubts == 1 else "low"
+    if doubts > 1:
+        return "low"
+    return "medium" if doubts else "high"
 
 
-def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> bool:
+def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]) -> bool:
     vertices = (
         pressure.vertices[origin.vertex_id],
         *(pressure.vertices[vertex.vertex_id] for vertex in held),
@@ -259,7 +256,9 @@ def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> 
     return min(vertex.window.samples for vertex in vertices) < 2
 
 
-def _severity(limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Severity:
+def _severity(
+    limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]
+) -> Severity:
     reaches_source = any(
         vertex.ratio >= limits[CRITICAL] and pressure.topology.is_source(vertex.vertex_id)
         for vertex in held
@@ -296,7 +295,7 @@ def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
             on=host_text,
         )
     share = vertex.records_in_share(origin.subtasks)
-    spread = (
+    share_text = (
         message(" (these subtasks carry {share:share} of its records)", share=share)
         if share is not None and share < 0.99
         else ""
@@ -309,5 +308,5 @@ def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
         first=first,
         on=host_text,
         name2=name,
-        spread=spread,
+        spread=share_text,
     )

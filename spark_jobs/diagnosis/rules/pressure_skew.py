@@ -14,12 +14,7 @@ from spark_jobs.diagnosis.meters import has_start
 from spark_jobs.diagnosis.origins import NO_METRICS, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical
 from spark_jobs.diagnosis.pressure_walk import Origin
-from spark_jobs.diagnosis.pressure_words import (
-    NEARLY_ALWAYS,
-    brief_name,
-    hot_data,
-    subtasks_text,
-)
+from spark_jobs.diagnosis.pressure_words import NEARLY_ALWAYS, brief_name, hot_data, subtasks_text
 from spark_jobs.diagnosis.record_rates import records_in
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow
@@ -102,13 +97,9 @@ def _finding(
 
 
 def _cause(
-    vertex: Subtasks,
-    origin: Origin,
-    hot: str,
-    share: float | None,
-    host: str | None,
+    vertex: Subtasks, origin: Origin, hot: str, share: float | None, host: str | None
 ) -> str:
-    busy = typical(vertex.busy(index) for index in origin.subtasks)
+    busy = typical(map(vertex.busy, origin.subtasks))
     all_subtasks = plural(vertex.parallelism, "{count:count} subtask", "{count:count} subtasks")
     works = (
         message("always busy")
@@ -138,11 +129,7 @@ def _cause(
 
 
 def _evidence(
-    limits: Limits,
-    vertex: Subtasks,
-    origin: Origin,
-    siblings_working: float,
-    share: float | None,
+    limits: Limits, vertex: Subtasks, origin: Origin, siblings_working: float, share: float | None
 ) -> Iterator[Evidence]:
     count = len(origin.subtasks)
     yield Evidence(
@@ -201,7 +188,7 @@ def _next_step(
             "sentinel keys (null, 0, 'unknown'). More parallelism does not divide one key.",
             name=name,
         )
-    hosts = list_text(vertex.places(origin.subtasks))
+    hosts = list_text(vertex.hosts(origin.subtasks))
     return message(
         "Its share of records is ordinary: compare {hosts:message} with the other hosts (CPU, "
         "disk, network) before looking at keys of {name:name}.",

@@ -30,17 +30,13 @@ from spark_jobs.diagnosis.root_exceptions import (
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow
 from spark_jobs.diagnosis.stack_traces import without_middle
-from spark_jobs.diagnosis.statistics import (
-    at_least_by_chance,
-    counts_of,
-    largest_group,
-)
+from spark_jobs.diagnosis.statistics import at_least_by_chance, counts_of, largest_group
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 
 RULE = "restart.loop"
 EPISODES, WINDOW = f"{RULE}.episodes", f"{RULE}.window_s"
 STUCK_MS = 300_000
-"""Flink's slot.request.timeout: a job that restarts for longer does not only wait for slots."""
+"""Flink's slot.request.timeout: a job that restarts for longer has other problems than slots."""
 HOST_SHARE = 0.8
 LOST = message("TaskManager lost")
 
@@ -48,10 +44,10 @@ RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
-"""The cause in a wrapper is reported by another task or source at about the same time."""
+"""Another task or source reports the cause in a wrapper at about the same time."""
 FATAL = ("taskmanager_fatal", "fatal_error")
 FATAL_BEFORE_MS = 90_000
-"""A TaskManager logs its end so long before others notice a heartbeat that timed out."""
+"""A TaskManager may log its end so long before its heartbeat times out."""
 SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
 SYMPTOMS = frozenset(
     {
@@ -65,7 +61,7 @@ SYMPTOMS = frozenset(
 STUCK_RESTARTS = 2
 """Missing slots allow two restarts in ten minutes."""
 LOOK_BACK_MS = 6 * 3_600_000
-"""A restart strategy may wait for hours; older restarts are no current problem."""
+"""A restart strategy may wait for hours."""
 MOST_CHANCE = 0.05
 """Largest probability of as many failures on one host if all tasks fail equally often."""
 
@@ -126,7 +122,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         for annotation in window.annotations
         if annotation.kind == TASKMANAGER_LOST and annotation.detail.get("reason")
     }
-    # For a continuing episode, its current cause says more than its first one.
+    # The current cause of a continuing episode says more than its first one.
     troubles = [
         _trouble(window, last_attempt(episode) if episode.ended_ms is None else episode, reasons)
         for episode in failing
@@ -134,13 +130,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     yield _finding(window, limits, failing, troubles, _first_fault(window, reasons), is_stuck)
 
 
-def _within(recent: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
-    """The newest episodes between which the job has run for at most ``running_ms`` in total.
-    Waiting for the next attempt does not count as running.
+def _within(recent_episodes: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
+    """The newest episodes between which the job ran for at most ``running_ms`` in total. Waiting
+    for the next attempt is no running.
     """
     newest: list[Episode] = []
     until_ms, ran_ms = at_ms, 0
-    for episode in reversed(recent):
+    for episode in reversed(recent_episodes):
         ran_ms += max(until_ms - episode.ended_ms, 0) if episode.ended_ms is not None else 0
         if ran_ms > running_ms:
             break
@@ -151,7 +147,7 @@ def _within(recent: Sequence[Episode], at_ms: int, running_ms: int) -> list[Epis
 
 @dataclass(frozen=True, slots=True)
 class _Host:
-    """The host of most failures. ``failures`` and ``tasks``: its shares, 0…1."""
+    """The host of most failures; its shares of ``failures`` and of ``tasks``."""
 
     name: str
     failures: float
@@ -160,8 +156,8 @@ class _Host:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """The fault that began an episode. ``lost``: TaskManagers lost during it. ``cause``: by the
-    exception, or by the reason of the loss (``reason``).
+    """The fault that began an episode. ``lost``: TaskManagers that were lost in the episode.
+    ``cause``: by the exception, or by the reason of the loss (``reason``).
     """
 
     group: str
@@ -178,8 +174,8 @@ def _trouble(window: JobWindow, episode: Episode, reasons: Mapping[str, str]) ->
         first = trouble.first
         cause = cause_of_failure(first.name, first.stacktrace) if first else None
         return replace(trouble, cause=cause)
-    traced = (lost_taskmanager(failure.stacktrace) for failure in episode.failures)
-    names = dict.fromkeys((*trouble.lost, *filter(None, traced)))
+    traced_names = (lost_taskmanager(failure.stacktrace) for failure in episode.failures)
+    names = dict.fromkeys((*trouble.lost, *filter(None, traced_names)))
     texts = [reasons[name] for name in names if name in reasons]
     texts += [
         event.detail or event.message or ""
@@ -203,7 +199,7 @@ def _first_fault(window: JobWindow, reasons: Mapping[str, str]) -> _Trouble | No
 def _group_of(episode: Episode) -> _Trouble:
     if not episode.failures:
         return _Trouble(LOST if episode.lost else UNREPORTED, "", episode.lost, None)
-    first = _first(episode)
+    first = _first_failure(episode)
     root, lost = root_of(first.name, first.stacktrace), episode.lost
     if is_lost_taskmanager(first.name, first.stacktrace):
         return _Trouble(LOST, root.message, lost, first)
@@ -213,20 +209,20 @@ def _group_of(episode: Episode) -> _Trouble:
             for failure in episode.failures
             if abs(failure.at_ms - first.at_ms) <= WRAPPED_WITHIN_MS
         ]
-        reported = [
+        causes = [
             (failure, exception)
             for failure in simultaneous
             if not (exception := root_of(failure.name, failure.stacktrace)).is_wrapper
         ]
         if any(is_lost_taskmanager(failure.name, failure.stacktrace) for failure in simultaneous):
             return _Trouble(LOST, root.message, lost, first)
-        if reported:
-            # First those with a frame of the job's own code.
-            first, root = min(reported, key=lambda pair: pair[1].frame is None)
+        if causes:
+            # An exception with a frame of the job's own code says most.
+            first, root = min(causes, key=lambda pair: pair[1].frame is None)
     return _Trouble(root.group, root.message, lost, first)
 
 
-def _first(episode: Episode) -> JobFailure:
+def _first_failure(episode: Episode) -> JobFailure:
     earliest = episode.failures[0]
     roots = (
         failure
@@ -237,8 +233,8 @@ def _first(episode: Episode) -> JobFailure:
 
 
 def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
-    """Whether the job restarts without all tasks running again: for long, or often with the same
-    exception of a task. Lost TaskManagers and missing slots may cause several restarts in a row.
+    """Whether not all tasks run again between restarts, for long, or often with one exception of a
+    task. Lost TaskManagers and missing slots may cause several restarts in a row.
     """
     least = limits[EPISODES]
     if last.ended_ms is not None or len(last.restarts) < min(least, STUCK_RESTARTS):
@@ -254,8 +250,8 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
 
 
 def _span_ms(window: JobWindow, limits: Limits, failing: Sequence[Episode]) -> float:
-    took_ms = window.at_ms - failing[0].begun_ms
-    return max(limits[WINDOW] * 1000, took_ms - took_ms % 60_000)
+    lasted_ms = window.at_ms - failing[0].begun_ms
+    return max(limits[WINDOW] * 1000, lasted_ms - lasted_ms % 60_000)
 
 
 def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
@@ -284,7 +280,7 @@ def _finding(
     lost = sorted({name for episode in failing for name in episode.lost})
     newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
     other_first = first if first and first.group != group else None
-    reported = sum(trouble.first is not None for trouble in troubles)
+    reported_episodes = sum(trouble.first is not None for trouble in troubles)
     if is_stuck:
         title = message(
             "{restarts:message} without all tasks running again",
@@ -304,7 +300,7 @@ def _finding(
         window,
         RULE,
         "critical",
-        "high" if reported * 2 >= len(failing) else "medium",
+        "high" if reported_episodes * 2 >= len(failing) else "medium",
         title=message(
             "{title:message}: {words:text}",
             title=title,
@@ -312,7 +308,7 @@ def _finding(
         ),
         cause=_cause(
             other_first,
-            _of_alike(group_count, len(troubles), _current_cause(group, newest, lost, host)),
+            _with_share(group_count, len(troubles), _current_cause(group, newest, lost, host)),
         ),
         next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
@@ -324,7 +320,13 @@ def _finding(
         ),
         data={
             "episodes": [
-                _as_data(episode, trouble)
+                {
+                    "begun_ms": episode.begun_ms,
+                    "restarts": len(episode.restarts),
+                    "all_run_again_ms": episode.ended_ms,
+                    "group": trouble.group,
+                    "host": trouble.first.host if trouble.first else None,
+                }
                 for episode, trouble in zip(failing, troubles, strict=True)
             ][-20:],
             "groups": counts_of(trouble.group for trouble in troubles),
@@ -336,7 +338,7 @@ def _finding(
 
 
 def _host(window: JobWindow, troubles: Sequence[_Trouble]) -> _Host | None:
-    """None if no host has most failures, if its share of tasks explains them, if one task has them
+    """The host of most failures. None if its share of tasks explains them, if one task has them
     all, or if the job's code or a system that it calls failed.
     """
     failures = [trouble.first for trouble in troubles if trouble.first and trouble.first.host]
@@ -358,7 +360,7 @@ def _host(window: JobWindow, troubles: Sequence[_Trouble]) -> _Host | None:
 
 
 def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
-    """The subtask and the host of all failures, if each is only one: either may be the cause."""
+    """The only subtask and host with failures: either may be the cause. None if there are more."""
     failures = [trouble.first for trouble in troubles if trouble.first]
     tasks = {failure.task.split(" - execution", 1)[0] for failure in failures if failure.task}
     hosts = {failure.host for failure in failures if failure.host}
@@ -379,8 +381,7 @@ def _cause(first_fault: _Trouble | None, current: str) -> str:
     )
 
 
-def _of_alike(group_count: int, episodes: int, current: str) -> str:
-    """Say how many of the episodes the cause explains."""
+def _with_share(group_count: int, episodes: int, current: str) -> str:
     if group_count == episodes:
         return current
     return message(
@@ -391,7 +392,9 @@ def _of_alike(group_count: int, episodes: int, current: str) -> str:
     )
 
 
-def _current_cause(group: str, newest: _Trouble, lost: list[str], host: _Host | None) -> str:
+def _current_cause(
+    group: str, newest: _Trouble, lost_taskmanagers: list[str], host: _Host | None
+) -> str:
     if group == UNREPORTED:
         return UNKNOWN_CAUSE
     if group == LOST:
@@ -404,7 +407,7 @@ def _current_cause(group: str, newest: _Trouble, lost: list[str], host: _Host | 
             )
         return message(
             "TaskManagers were lost: {who:name}. {death:message}",
-            who=list_text(lost) or message("one that nothing names"),
+            who=list_text(lost_taskmanagers) or message("one that nothing names"),
             death=death,
         )
     where = (
@@ -497,12 +500,12 @@ def _evidence(
         )
     if any(trouble.cause and trouble.cause.waits_for_slots for trouble in troubles):
         yield from _slots(window)
-    last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
-    if last:
+    failure = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
+    if failure:
         yield Evidence(
             message("last failed task"),
-            last.task or message("global failure"),
-            note=message("on {host:name}", host=last.host) if last.host else "",
+            failure.task or message("global failure"),
+            note=message("on {host:name}", host=failure.host) if failure.host else "",
         )
     if host:
         yield Evidence(
@@ -518,35 +521,25 @@ def _evidence(
 
 
 def _slots(window: JobWindow) -> Iterator[Evidence]:
-    needed = [
+    counts = [
         count
         for event in window.events
         if event.kind == SLOTS_REQUIRED and (count := event.fields.get("count"))
     ]
     largest = max((vertex.parallelism or 0 for vertex in window.vertices), default=0)
-    if needed or largest:
+    if counts or largest:
         yield Evidence(
             message("slots that the job needs"),
-            needed[-1] if needed else largest,
+            counts[-1] if counts else largest,
             "count",
             note=message("by the log")
-            if needed
+            if counts
             else message("its largest parallelism, where all vertices share slots"),
         )
-    missing = [
+    texts = [
         str(text)
         for event in window.events
         if event.kind == SLOTS_MISSING and (text := event.fields.get("reason_text"))
     ]
-    if missing:
-        yield Evidence(message("slots that are there"), missing[-1])
-
-
-def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:
-    return {
-        "begun_ms": episode.begun_ms,
-        "restarts": len(episode.restarts),
-        "all_run_again_ms": episode.ended_ms,
-        "group": trouble.group,
-        "host": trouble.first.host if trouble.first else None,
-    }
+    if texts:
+        yield Evidence(message("slots that are there"), texts[-1])

@@ -10,8 +10,7 @@ from spark_jobs.diagnosis.samples import JobWindow
 RULE = "restart.taskmanager_lost"
 LOOK_BACK_MS = 600_000
 CASCADES_WITHIN_MS = 5_000
-"""Tasks on other TaskManagers fail about when the TaskManager is lost, since they need its tasks.
-"""
+"""So soon after the loss, tasks on other TaskManagers fail because they need its tasks."""
 
 
 @rule(
@@ -38,21 +37,21 @@ CASCADES_WITHIN_MS = 5_000
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    recent = episodes(window, window.at_ms - LOOK_BACK_MS)
-    if not recent or recent[-1].ended_ms is not None:
+    recent_episodes = episodes(window, window.at_ms - LOOK_BACK_MS)
+    if not recent_episodes or recent_episodes[-1].ended_ms is not None:
         return
-    last = recent[-1]
-    traced = (lost_taskmanager(failure.stacktrace) for failure in last.failures)
-    lost = last.lost or tuple(dict.fromkeys(name for name in traced if name))
+    last = recent_episodes[-1]
+    traced_names = (lost_taskmanager(failure.stacktrace) for failure in last.failures)
+    lost = last.lost or tuple(dict.fromkeys(filter(None, traced_names)))
     down_ms = window.at_ms - last.begun_ms
     if lost and not _has_other_cause(last) and down_ms >= limits[f"{RULE}.not_running_s"] * 1000:
         yield _finding(window, limits, last, lost, down_ms)
 
 
 def _has_other_cause(episode: Episode) -> bool:
-    first_ms = episode.begun_ms + CASCADES_WITHIN_MS
+    cascade_end_ms = episode.begun_ms + CASCADES_WITHIN_MS
     return any(
-        failure.at_ms > first_ms
+        failure.at_ms > cascade_end_ms
         and not is_lost_taskmanager(failure.name, failure.stacktrace)
         and "NoResourceAvailable" not in f"{failure.name}{(failure.stacktrace or '')[:4000]}"
         for failure in episode.failures

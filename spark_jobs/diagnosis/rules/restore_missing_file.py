@@ -14,7 +14,7 @@ MOST_FILES = 10
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt of a task, or of the whole job (``task`` None), that did not find ``path``."""
+    """An attempt of a task, or of the job (``task`` None), that did not find ``path``."""
 
     at_ms: int
     path: str
@@ -41,8 +41,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _attempts(window: JobWindow) -> list[Attempt]:
-    """From failures of tasks in the log, else from REST, which reports fewer of the same failures.
-    If a job does not start, no task fails, but the job's end is logged with the reason.
+    """Read from failures of tasks in the log, else from REST, which has fewer of them. If a job
+    does not start, no task fails: then from the log of its end.
     """
     from_log = (
         (event.at_ms, (_task(event), event.attempt), event.detail)
@@ -58,11 +58,11 @@ def _attempts(window: JobWindow) -> list[Attempt]:
         for event in window.events
         if event.kind == "job_terminal"
     )
-    for mentions in (from_log, from_rest, from_ends):
+    for failures in (from_log, from_rest, from_ends):
         # JobManager and TaskManager log the same failure.
         attempts = {
             key: Attempt(at_ms, path, key[0], is_on_local_disk(trace))
-            for at_ms, key, trace in mentions
+            for at_ms, key, trace in failures
             if (path := missing_at_restore(trace))
         }
         if attempts:
@@ -78,7 +78,7 @@ def _task(event: LogEvent) -> str | None:
 
 def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
     newest = attempts[-1]
-    paths = {
+    by_path = {
         path: [attempt for attempt in attempts if attempt.path == path]
         for path in dict.fromkeys(attempt.path for attempt in reversed(attempts))
     }
@@ -110,7 +110,7 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
         "high",
         title=message(
             "Restore failed: {paths:message} of {name:message} not there",
-            paths=plural(len(paths), "{count:count} file", "{count:count} files"),
+            paths=plural(len(by_path), "{count:count} file", "{count:count} files"),
             name=name,
         ),
         cause=message(
@@ -135,12 +135,12 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
                     task=file_attempts[-1].task or message("the job as a whole"),
                 ),
             )
-            for path, file_attempts in list(paths.items())[:MOST_FILES]
+            for path, file_attempts in list(by_path.items())[:MOST_FILES]
         ),
         data={
             "files": [
                 {"path": path, "attempts": len(file_attempts)}
-                for path, file_attempts in list(paths.items())[:MOST_FILES]
+                for path, file_attempts in list(by_path.items())[:MOST_FILES]
             ],
             "checkpoint": restore[1] if restore else None,
         },

@@ -1,6 +1,6 @@
-"""After a restore Flink counts checkpoints on, so ids that begin at 1 again show that no state was
-restored. This is intended if the previous attempt finished, or was cancelled with all its
-checkpoints. If non-restored state is allowed, Flink logs which operators it leaves out.
+"""After a restore Flink counts checkpoints on, so ids from 1 again show that no state was restored.
+This is intended if the previous attempt finished, or was cancelled with all its checkpoints. If
+non-restored state is allowed, Flink logs which operators it leaves out.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ LONG_AGO_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class FreshStart:
-    """``at_ms``: its first trigger; ``lost``: the last completed checkpoint before it."""
+    """``at_ms``: first trigger after the start; ``lost``: the last completed checkpoint before."""
 
     at_ms: int
     lost: CheckpointSample
@@ -45,14 +45,14 @@ class FreshStart:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
     if window.earlier:
-        yield from _under_another_id(window, window.earlier, since_ms)
+        yield from _findings_under_new_id(window, window.earlier, since_ms)
     elif (start := _fresh_start(window)) and start.at_ms > since_ms:
-        yield _under_the_same_id(window, start)
+        yield _finding_under_same_id(window, start)
         return
     yield from _omitted_operators(window, since_ms)
 
 
-def _under_the_same_id(window: JobWindow, start: FreshStart) -> Finding:
+def _finding_under_same_id(window: JobWindow, start: FreshStart) -> Finding:
     number, path = start.lost.checkpoint_id, start.lost.external_path
     return job_finding(
         window,
@@ -80,7 +80,7 @@ def _under_the_same_id(window: JobWindow, start: FreshStart) -> Finding:
     )
 
 
-def _under_another_id(
+def _findings_under_new_id(
     window: JobWindow, earlier: EarlierAttempt, since_ms: int
 ) -> Iterator[Finding]:
     started_ms = window.start_time_ms or window.at_ms
@@ -152,14 +152,16 @@ def _reason_of_intent(earlier: EarlierAttempt, started_ms: int) -> str | None:
 
 
 def _omitted_operators(window: JobWindow, since_ms: int) -> Iterator[Finding]:
-    skipped = [event for event in window.events if event.kind == SKIPPED and event.at_ms > since_ms]
-    if not skipped:
+    skip_events = [
+        event for event in window.events if event.kind == SKIPPED and event.at_ms > since_ms
+    ]
+    if not skip_events:
         return
-    at_ms = skipped[-1].at_ms
+    at_ms = skip_events[-1].at_ms
     operators = list(
         dict.fromkeys(
             str(event.fields.get("reason_text"))
-            for event in skipped
+            for event in skip_events
             if event.at_ms > at_ms - RESTORED_WITHIN_MS
         )
     )
@@ -202,12 +204,12 @@ def _fresh_start(window: JobWindow) -> FreshStart | None:
             (checkpoint for checkpoint in reversed(earlier) if checkpoint.outcome == "completed"),
             None,
         )
-        if newest and not _restored_between(window, newest.ended_ms, at_ms):
+        if newest and not _has_restore_between(window, newest.ended_ms, at_ms):
             return FreshStart(at_ms, newest)
     return None
 
 
-def _restored_between(window: JobWindow, from_ms: int, to_ms: int) -> bool:
+def _has_restore_between(window: JobWindow, from_ms: int, to_ms: int) -> bool:
     return any(
         annotation.kind == "restore" and from_ms <= annotation.at_ms <= to_ms + RESTORED_WITHIN_MS
         for annotation in window.annotations

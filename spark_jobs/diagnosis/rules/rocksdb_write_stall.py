@@ -11,9 +11,9 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 
 RULE = "rocksdb.write_stall"
 SHARE = 0.5
-"""Share of samples with a stall: one stall during a flush is normal, half are not chance."""
+"""Share of samples with a stall: a single stall during a flush is normal."""
 SAMPLES = 3
-"""Fewest samples with a stall. If these are the newest ones, they need no share."""
+"""Fewest samples with a stall. If these are the newest ones, ``SHARE`` does not matter."""
 LOOK_BACK_MS = 300_000
 SLOWED_AT_FILES = 20
 """RocksDB's level0_slowdown_writes_trigger, which Flink leaves as it is."""
@@ -37,22 +37,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if window.at_ms - LOOK_BACK_MS <= gauge.at_ms <= window.at_ms:
             by_vertex.setdefault(gauge.vertex_id, []).append(gauge)
     for vertex_id, samples in by_vertex.items():
-        reporting = [
+        reports = [
             gauges
             for gauges in samples
             if gauges.writes_stopped is not None or gauges.delayed_write_bytes_per_s is not None
         ]
-        stalled = [
+        stalls = [
             gauges
-            for gauges in reporting
+            for gauges in reports
             if gauges.writes_stopped or gauges.delayed_write_bytes_per_s
         ]
         errors = max((gauges.background_errors or 0 for gauges in samples), default=0)
-        continues = all(gauges in stalled for gauges in reporting[-SAMPLES:])
+        is_continuing = all(gauges in stalls for gauges in reports[-SAMPLES:])
         if errors:
-            yield _error_finding(window, vertex_id, (stalled or samples)[-1], errors)
-        elif len(stalled) >= SAMPLES and (continues or len(stalled) >= SHARE * len(reporting)):
-            yield _stall_finding(window, vertex_id, len(reporting), stalled)
+            yield _error_finding(window, vertex_id, (stalls or samples)[-1], errors)
+        elif len(stalls) >= SAMPLES and (is_continuing or len(stalls) >= SHARE * len(reports)):
+            yield _stall_finding(window, vertex_id, len(reports), stalls)
 
 
 def _error_finding(window: JobWindow, vertex_id: str, newest: VertexGauges, errors: int) -> Finding:
@@ -83,7 +83,7 @@ def _error_finding(window: JobWindow, vertex_id: str, newest: VertexGauges, erro
 
 
 def _stall_finding(
-    window: JobWindow, vertex_id: str, known: int, stalled: Sequence[VertexGauges]
+    window: JobWindow, vertex_id: str, sample_count: int, stalled: Sequence[VertexGauges]
 ) -> Finding:
     newest = stalled[-1]
     why, next_step = _explain(newest)
@@ -103,11 +103,11 @@ def _stall_finding(
             "down. {why:name} Tasks wait inside state access: they count as busy, and "
             "barriers and the synchronous part of checkpoints wait with them.",
             stalled=len(stalled),
-            known=plural(known, "{count:count} sample", "{count:count} samples"),
+            known=plural(sample_count, "{count:count} sample", "{count:count} samples"),
             why=why,
         ),
         next_step=next_step,
-        evidence=_evidence(newest, len(stalled) / known),
+        evidence=_evidence(newest, len(stalled) / sample_count),
         seen_at_ms=newest.at_ms,
         data={"stalled": len(stalled)},
     )

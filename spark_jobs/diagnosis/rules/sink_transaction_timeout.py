@@ -1,4 +1,4 @@
-"""The time-out is what sinks log, unless an operator sets the threshold ``set_ms``."""
+"""Sinks log their time-out; the threshold ``set_ms`` replaces it."""
 
 from collections.abc import Iterator
 
@@ -187,7 +187,7 @@ def _finding(
 
 def _next_step(transactions: Transactions) -> str:
     advised = transactions.advised_ms
-    longer = (
+    new_timeout = (
         message("to {advised:duration} or more", advised=advised)
         if advised
         else message("well above the time from one checkpoint to the end of the next")
@@ -202,7 +202,7 @@ def _next_step(transactions: Transactions) -> str:
     return message(
         "Raise the sink's transaction time-out, for Kafka transaction.timeout.ms, "
         "{longer:message}{broker:message}; or take checkpoints more often.",
-        longer=longer,
+        longer=new_timeout,
         broker=broker,
     )
 

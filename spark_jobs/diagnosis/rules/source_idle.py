@@ -19,10 +19,10 @@ READS_WITHIN_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
-    """``for_ms``: the longest time without a record; ``missed``: records that the slowest active
-    subtask read in this time. ``pending``: records not read, None if the connector does not report
-    them.
+class IdleSubtasks:
+    """Subtasks that read nothing. ``for_ms``: the longest time without a record; ``missed``:
+    records that the slowest active subtask read in it. ``pending``: records not read, None if not
+    reported.
     """
 
     subtasks: Sequence[int]
@@ -65,16 +65,16 @@ class Idle:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    reporting = [vertex for vertex in window.vertex_windows if vertex.source_idle_ms]
-    if not reporting:
+    sources = [vertex for vertex in window.vertex_windows if vertex.source_idle_ms]
+    if not sources:
         raise NotJudged(LACKING)
-    aligned = aligned_vertices(window)
-    for vertex in reporting:
-        if vertex.vertex_id not in aligned and (idle := _idle(vertex, limits)):
+    aligned_ids = aligned_vertices(window)
+    for vertex in sources:
+        if vertex.vertex_id not in aligned_ids and (idle := _find_idle(vertex, limits)):
             yield _finding(window, limits, vertex, idle)
 
 
-def _idle(vertex: VertexWindow, limits: Limits) -> Idle | None:
+def _find_idle(vertex: VertexWindow, limits: Limits) -> IdleSubtasks | None:
     rates = [
         rate
         for index, idle_ms in enumerate(vertex.source_idle_ms)
@@ -84,7 +84,7 @@ def _idle(vertex: VertexWindow, limits: Limits) -> Idle | None:
     ]
     if not rates:
         return None
-    idle = {
+    idle_subtasks = {
         index: idle_ms
         for index, idle_ms in enumerate(vertex.source_idle_ms)
         if idle_ms is not None
@@ -92,14 +92,16 @@ def _idle(vertex: VertexWindow, limits: Limits) -> Idle | None:
         and min(rates) * idle_ms / 1000 >= limits[MISSED]
         and _has_split(vertex, index)
     }
-    if not idle:
+    if not idle_subtasks:
         return None
     pending = [
-        records for index in idle if (records := value(vertex.pending_records, index)) is not None
+        records
+        for index in idle_subtasks
+        if (records := value(vertex.pending_records, index)) is not None
     ]
-    longest_ms = max(idle.values())
-    return Idle(
-        tuple(idle),
+    longest_ms = max(idle_subtasks.values())
+    return IdleSubtasks(
+        tuple(idle_subtasks),
         longest_ms,
         min(rates) * longest_ms / 1000,
         sum(pending) if pending else None,
@@ -113,7 +115,9 @@ def _has_split(vertex: VertexWindow, index: int) -> bool:
     )
 
 
-def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle) -> Finding:
+def _finding(
+    window: JobWindow, limits: Limits, vertex: VertexWindow, idle: IdleSubtasks
+) -> Finding:
     name = brief_name(window, vertex.vertex_id)
     subtasks = subtasks_text(idle.subtasks, vertex.parallelism or len(vertex.source_idle_ms))
     pending = (
@@ -145,10 +149,7 @@ def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle
             ),
             *pending,
         ),
-        data={
-            "vertex_id": vertex.vertex_id,
-            "subtasks": list(idle.subtasks[:MOST_SUBTASKS]),
-        },
+        data={"vertex_id": vertex.vertex_id, "subtasks": list(idle.subtasks[:MOST_SUBTASKS])},
     )
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
-from spark_jobs.diagnosis.pressure import typical
+from spark_jobs.diagnosis.pressure import largest, typical
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexPast, VertexWindow
@@ -16,13 +16,14 @@ RULE = "source.lag_growing"
 LACKING = message("the lag of any source: no connector of this job reports it")
 GROWING, BEHIND = f"{RULE}.growing_ms", f"{RULE}.behind_s"
 EXCESS = 0.02
-"""Share of what is read: by chance, rates of minutes differ by about as much."""
-MOSTLY = 0.5
+"""Share of the records read; rates of two minutes differ so much by chance."""
+HELD_RATIO = 0.5
+"""Back-pressure for more of the time holds the source back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """The current lag of a source: unread ``records``, else ``event_time`` in ms."""
+    """The lag of a source: unread ``records``, else ``event_time`` in ms."""
 
     vertex: VertexWindow
     kind: Literal["records", "event_time"]
@@ -39,7 +40,7 @@ class Lag:
 
     @property
     def excess_share(self) -> float:
-        """How much more arrives than is read; or how much slower than the clock event time is."""
+        """Excess of arriving over read records, or of the clock over event time."""
         if self.kind == "event_time":
             return self.trend.per_s / 1000
         return self.trend.per_s / self.out_per_s if self.out_per_s else float("inf")
@@ -80,29 +81,29 @@ class Lag:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    reporting = [vertex for vertex in window.vertex_windows if _lag_now(vertex) is not None]
-    if not reporting:
+    sources = [vertex for vertex in window.vertex_windows if _current_lag(vertex) is not None]
+    if not sources:
         raise NotJudged(LACKING)
-    for vertex in reporting:
-        lag = _growing(window, limits, vertex)
+    for vertex in sources:
+        lag = _growing_lag(window, limits, vertex)
         if lag and lag.behind_s >= limits[BEHIND]:
             yield _finding(window, limits, lag)
 
 
-def _lag_now(vertex: VertexWindow) -> float | None:
+def _current_lag(vertex: VertexWindow) -> float | None:
     pending = _sum(vertex.pending_records)
-    return pending if pending is not None else _largest(vertex.emit_lag_ms)
+    return pending if pending is not None else largest(vertex.emit_lag_ms)
 
 
-def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | None:
-    """None unless the lag grows for all of the required time since the last restart, after which a
-    backlog is normal.
+def _growing_lag(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | None:
+    """None unless the lag has grown for all of the required time since the last restart, which
+    leaves a backlog.
     """
     pending = _sum(vertex.pending_records)
     reporting_subtasks = len(vertex.pending_records) - vertex.pending_records.count(None)
-    current = _lag_now(vertex)
+    current = _current_lag(vertex)
     # A source that waits keeps the event-time lag of its last record.
-    if current is None or (pending is None and _largest(vertex.source_idle_ms)):
+    if current is None or (pending is None and largest(vertex.source_idle_ms)):
         return None
     since_ms = window.at_ms - int(limits[GROWING]) - WINDOW_MS
     earlier = [
@@ -129,19 +130,15 @@ def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | N
     return Lag(vertex, kind, current, out_per_s, trend)
 
 
-def _past_lag(past: VertexPast, reporting: int) -> float | None:
-    if reporting:
-        return past.pending_records if past.pending_subtasks == reporting else None
+def _past_lag(past: VertexPast, subtasks: int) -> float | None:
+    if subtasks:
+        return past.pending_records if past.pending_subtasks == subtasks else None
     return None if past.pending_records is not None else past.emit_lag_ms
 
 
 def _sum(values: Reals) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
-def _largest(values: Reals) -> float | None:
-    return max((value for value in values if value is not None), default=None)
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
 
 
 def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
@@ -161,12 +158,7 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
         cause=cause,
         next_step=next_step,
         evidence=_evidence(limits, lag, pressure),
-        data={
-            "vertex_id": vertex_id,
-            "kind": lag.kind,
-            "lag": lag.value,
-            "per_s": lag.trend.per_s,
-        },
+        data={"vertex_id": vertex_id, "kind": lag.kind, "lag": lag.value, "per_s": lag.trend.per_s},
     )
 
 
@@ -188,7 +180,7 @@ def _title(name: str, lag: Lag) -> str:
 
 
 def _explain(name: str, lag: Lag, pressure: float | None, *, is_aligned: bool) -> tuple[str, str]:
-    if pressure is not None and pressure > MOSTLY:
+    if pressure is not None and pressure > HELD_RATIO:
         return message(
             "{name:name} is back-pressured {held:share} of the time: what comes after it takes "
             "fewer records than arrive.",
@@ -207,13 +199,13 @@ def _explain(name: str, lag: Lag, pressure: float | None, *, is_aligned: bool) -
             "Look for the split or source whose event time is behind: the others wait for it. "
             "If they may drift apart, allow more drift (WatermarkStrategy.withWatermarkAlignment)."
         )
-    return _unhindered_cause(name, lag), message(
+    return _cause_at_source(name, lag), message(
         "Look at the source itself: quotas and fetch sizes of its connector, subtasks without a "
         "partition, a partition with most of the records; more partitions and subtasks read more."
     )
 
 
-def _unhindered_cause(name: str, lag: Lag) -> str:
+def _cause_at_source(name: str, lag: Lag) -> str:
     if lag.kind == "event_time":
         return message(
             "{name:name} is not back-pressured, and its connector does not report how many records it "

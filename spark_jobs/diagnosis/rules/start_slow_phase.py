@@ -10,12 +10,11 @@ from spark_jobs.diagnosis.samples import JobStart, JobWindow
 RULE = "start.slow_phase"
 HELD_UP, RATIO = f"{RULE}.held_up_ms", f"{RULE}.over_earlier"
 LONGER_MS = 10_000
-"""The least difference to the median: a short phase that takes many times as long is still short.
-"""
+"""Least difference to the median: a short phase is still short many times over."""
 
 LOOK_BACK_MS = 600_000
 BEGINS = ("deploy", "restart", "rescale")
-_DOING = {
+_PHASES = {
     "graph": message("building the execution graph and reading the snapshot that it restores"),
     "cancel": message("cancelling the tasks of the previous attempt"),
     "slots": message("waiting for slots"),
@@ -47,9 +46,7 @@ _NEXT_STEPS = {
 }
 
 
-class Longer(NamedTuple):
-    """A phase that took longer than the median of earlier starts."""
-
+class SlowPhase(NamedTuple):
     phase: str
     took_ms: int
     usual_ms: int
@@ -94,15 +91,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ):
             raise NotJudged(message("when its tasks were scheduled, deployed and ran"))
         return
-    start, longer = window.starts[-1], _longer(window, limits)
-    if start.held_up_ms >= limits[HELD_UP] or longer:
-        yield _finding(window, limits, start, longer)
+    start, phases = window.starts[-1], _slow_phases(window, limits)
+    if start.held_up_ms >= limits[HELD_UP] or phases:
+        yield _finding(window, limits, start, phases)
 
 
-def _longer(window: JobWindow, limits: Limits) -> list[Longer]:
+def _slow_phases(window: JobWindow, limits: Limits) -> list[SlowPhase]:
     *earlier, start = window.starts
     phases = []
-    for phase in _DOING:
+    for phase in _PHASES:
         earlier_ms = [
             value for start in earlier if (value := _duration_ms(start, phase)) is not None
         ]
@@ -110,7 +107,7 @@ def _longer(window: JobWindow, limits: Limits) -> list[Longer]:
         if took_ms is not None and earlier_ms:
             usual_ms = median_low(earlier_ms)
             if took_ms >= limits[RATIO] * usual_ms and took_ms - usual_ms >= LONGER_MS:
-                phases.append(Longer(phase, took_ms, usual_ms))
+                phases.append(SlowPhase(phase, took_ms, usual_ms))
     return sorted(phases, key=lambda phase: phase.usual_ms - phase.took_ms)
 
 
@@ -118,20 +115,22 @@ def _duration_ms(start: JobStart, phase: str) -> int | None:
     return getattr(start, f"{phase}_ms", None)
 
 
-def _finding(window: JobWindow, limits: Limits, start: JobStart, longer: list[Longer]) -> Finding:
-    holds = start.held_up_ms >= limits[HELD_UP]
+def _finding(
+    window: JobWindow, limits: Limits, start: JobStart, phases: list[SlowPhase]
+) -> Finding:
+    is_held_up = start.held_up_ms >= limits[HELD_UP]
     slowest = (
         next((vertex for vertex in start.detail.get("slowest") or () if vertex["straggles"]), None)
-        if holds
+        if is_held_up
         else None
     )
-    longest = longer[0].phase if longer else "restore"
+    longest = phases[0].phase if phases else "restore"
     phase = _phase_of(slowest) if slowest else longest
     words: Words = {
-        "title": _title(start, slowest, longer),
-        "cause": join_messages([*_held_up(start, slowest), *_compare(longer)], " "),
+        "title": _title(start, slowest, phases),
+        "cause": join_messages([*_held_up(start, slowest), *_compare(phases)], " "),
         "next_step": _NEXT_STEPS[phase],
-        "evidence": _evidence(limits, start, longer, holds),
+        "evidence": _evidence(limits, start, phases, is_held_up),
         "seen_at_ms": start.running_at_ms,
         "data": {"hosts": [slowest["host"]] if slowest and slowest["host"] else [], "phase": phase},
     }
@@ -142,7 +141,7 @@ def _finding(window: JobWindow, limits: Limits, start: JobStart, longer: list[Lo
     )
 
 
-def _title(start: JobStart, slowest: Any, longer: list[Longer]) -> str:
+def _title(start: JobStart, slowest: Any, phases: list[SlowPhase]) -> str:
     if slowest:
         return message(
             "{slowest:name} delayed the {kind:name} by {held_up_ms:duration}",
@@ -150,10 +149,10 @@ def _title(start: JobStart, slowest: Any, longer: list[Longer]) -> str:
             kind=start.kind,
             held_up_ms=start.held_up_ms,
         )
-    phase, took_ms, usual_ms = longer[0]
+    phase, took_ms, usual_ms = phases[0]
     return message(
         "{doing:opening} took {took_ms:duration}, otherwise {usual_ms:duration}",
-        doing=_DOING[phase],
+        doing=_PHASES[phase],
         took_ms=took_ms,
         usual_ms=usual_ms,
     )
@@ -172,7 +171,7 @@ def _held_up(start: JobStart, slowest: Any) -> Iterator[str]:
                 slowest=subtask_text(slowest["name"], slowest["subtask"]),
                 where=where,
                 slowest2=slowest["own_ms"],
-                doing=_DOING[_phase_of(slowest)],
+                doing=_PHASES[_phase_of(slowest)],
                 stragglers=plural(start.stragglers, "{count:count} task", "{count:count} tasks"),
                 tasks=start.tasks,
                 held_up_ms=start.held_up_ms,
@@ -180,12 +179,12 @@ def _held_up(start: JobStart, slowest: Any) -> Iterator[str]:
         )
 
 
-def _compare(longer: list[Longer]) -> Iterator[str]:
-    for phase, took_ms, usual_ms in longer:
+def _compare(phases: list[SlowPhase]) -> Iterator[str]:
+    for phase, took_ms, usual_ms in phases:
         yield message(
             "Time for {doing:message}: {took_ms:duration}; at earlier starts of this job the "
             "median is {usual_ms:duration}.",
-            doing=_DOING[phase],
+            doing=_PHASES[phase],
             took_ms=took_ms,
             usual_ms=usual_ms,
         )
@@ -196,13 +195,13 @@ def _phase_of(task: Any) -> str:
 
 
 def _evidence(
-    limits: Limits, start: JobStart, longer: list[Longer], holds: bool
+    limits: Limits, start: JobStart, phases: list[SlowPhase], is_held_up: bool
 ) -> Iterator[Evidence]:
-    if holds:
+    if is_held_up:
         yield limits.evidence(
             message("time that all other tasks waited"), start.held_up_ms, HELD_UP
         )
-    for phase, took_ms, usual_ms in longer:
+    for phase, took_ms, usual_ms in phases:
         # A median of 0 ms is less than the clock can tell.
         yield limits.evidence(
             message("{phase:name} phase over the median of earlier starts", phase=phase),

@@ -1,5 +1,5 @@
-"""TaskManagers that die before they register: only the ResourceManager logs it. The job just times
-out, minutes later.
+"""Only the ResourceManager logs that a TaskManager dies before it registers. The job times out
+minutes later.
 """
 
 import re
@@ -13,8 +13,8 @@ from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "start.workers_lost"
-WORKERS = 3
-"""One may die with its node; three have a common cause."""
+LEAST_WORKERS = 3
+"""A single TaskManager may die with its node; three have a common cause."""
 LOOK_BACK_MS = 900_000
 """Flink waits five minutes for a TaskManager to register."""
 ENDED, UNREGISTERED, REFUSED = "worker_terminated", "worker_unregistered", "worker_request_failed"
@@ -24,7 +24,7 @@ NOT_STARTED = re.compile(
     r"|Terminating TaskManagerRunner [^\n]*\n(?!.*Unexpected failure during runtime of)\S",
     re.DOTALL,
 )
-"""One that ran logs the second without an exception, or with that one."""
+"""TaskManagers that ran log the second line without an exception, or with the excluded one."""
 STOPPED_ON_PURPOSE = "TASKMANAGER_STOPPED"
 REASON_CHARS = 300
 
@@ -42,18 +42,18 @@ REASON_CHARS = 300
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
-    lost = [event for event in window.events if event.at_ms > since_ms and _is_lost(event)]
-    if any(event.kind == REFUSED and event.container for event in lost):
-        # What Kubernetes' driver says of a pod, the ResourceManager logs again without its name.
-        lost = [event for event in lost if event.kind != REFUSED or event.container]
-    if window.terminal or len(lost) < WORKERS:
+    losses = [event for event in window.events if event.at_ms > since_ms and _is_lost(event)]
+    if any(event.kind == REFUSED and event.container for event in losses):
+        # Kubernetes' driver logs a pod's failure; the ResourceManager repeats it without the name.
+        losses = [event for event in losses if event.kind != REFUSED or event.container]
+    if window.terminal or len(losses) < LEAST_WORKERS:
         return
-    newest = lost[-1]
+    newest = losses[-1]
     if any(checkpoint.trigger_time_ms > newest.at_ms for checkpoint in window.checkpoints):
         return  # all tasks run: enough others came
     cause = cause_of(f"{_reason(newest)}\n{newest.detail or ''}")
     reason = without_middle(_reason(newest), REASON_CHARS)
-    names = list(dict.fromkeys(event.container for event in lost if event.container))
+    names = list(dict.fromkeys(event.container for event in losses if event.container))
     unnamed = message("none was even started") if newest.kind == REFUSED else message("not known")
     yield job_finding(
         window,
@@ -62,7 +62,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "high" if cause else "medium",
         title=message(
             "{lost:number} TaskManagers died before any task ran on them: {what:text}",
-            lost=len(lost),
+            lost=len(losses),
             what=cause.title if cause else reason or message("no reason reported"),
         ),
         cause=message(
@@ -81,9 +81,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         evidence=(
             Evidence(
                 message("TaskManagers that died before any task ran"),
-                len(lost),
+                len(losses),
                 "count",
-                WORKERS,
+                LEAST_WORKERS,
                 ">=",
             ),
         ),

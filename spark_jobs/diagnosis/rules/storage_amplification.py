@@ -11,7 +11,7 @@ EXCESS_BYTES = 10 << 20
 """A few half-empty files are what merging always leaves."""
 SEVERE_RATIO = 6
 """Five of six bytes stored are not needed."""
-KEYS = "execution.checkpointing.file-merging"
+PREFIX = "execution.checkpointing.file-merging"
 
 
 @rule(
@@ -39,19 +39,19 @@ KEYS = "execution.checkpointing.file-merging"
     ),
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
-    live, on_disk = sample.live_segment_bytes, sample.segmented.bytes
-    excess = on_disk - live
-    if not live or on_disk / live < limits[RATIO] or excess < EXCESS_BYTES:
+    live_bytes, disk_bytes = sample.live_segment_bytes, sample.segmented.bytes
+    excess = disk_bytes - live_bytes
+    if not live_bytes or disk_bytes / live_bytes < limits[RATIO] or excess < EXCESS_BYTES:
         return
-    ratio = on_disk / live
+    ratio = disk_bytes / live_bytes
     yield stored_job_finding(
         sample,
         RULE,
         "warning" if ratio >= SEVERE_RATIO else "info",
         title=message(
             "Merged files hold {on_disk:bytes} for {live:bytes} of live state (× {ratio:decimal1})",
-            on_disk=on_disk,
-            live=live,
+            on_disk=disk_bytes,
+            live=live_bytes,
             ratio=ratio,
         ),
         cause=message(
@@ -65,9 +65,9 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             "again; without {keys3:name}.across-checkpoint-boundary files are merged within "
             "one checkpoint only. Do not delete anything yourself: needed and unused segments "
             "are in the same files.",
-            keys=KEYS,
-            keys2=KEYS,
-            keys3=KEYS,
+            keys=PREFIX,
+            keys2=PREFIX,
+            keys3=PREFIX,
         ),
         evidence=(
             limits.evidence(message("amplification"), ratio, RATIO),

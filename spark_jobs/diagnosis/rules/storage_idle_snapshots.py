@@ -59,7 +59,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
     if severity is None:
         return
     savepoints = sum(snapshots.is_savepoint for snapshots in old)
-    oldest = max(snapshots.idle_ms for snapshots in old)
+    oldest_ms = max(snapshots.idle_ms for snapshots in old)
     yield root_finding(
         sample,
         RULE,
@@ -87,7 +87,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         ),
         evidence=(
             *space_evidence(sample, total, limits, RULE, message("forgotten")),
-            limits.evidence(message("oldest"), oldest / DAY_MS, DAYS),
+            limits.evidence(message("oldest"), oldest_ms / DAY_MS, DAYS),
         ),
         related=tuple(
             Related(

@@ -20,7 +20,7 @@ MOST_SHOWN = 10
     judges=StorageJobSample,
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
-    incomplete = sorted(
+    snapshots = sorted(
         (snapshot for snapshot in sample.incomplete if snapshot.missing.files),
         key=lambda snapshot: (
             snapshot.superseded,
@@ -29,30 +29,28 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             snapshot.path,
         ),
     )
-    if incomplete:
-        yield _finding(sample, incomplete)
+    if snapshots:
+        yield _finding(sample, snapshots)
 
 
-def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> Finding:
-    first = incomplete[0]
+def _finding(sample: StorageJobSample, snapshots: list[IncompleteSnapshot]) -> Finding:
+    first = snapshots[0]
     name = _name(first)
-    lacks = message(
-        "{files:message} ({bytes:bytes})",
-        files=first.missing.files_text,
-        bytes=first.missing.bytes,
+    amount = message(
+        "{files:message} ({bytes:bytes})", files=first.missing.files_text, bytes=first.missing.bytes
     )
-    more = (
+    others_text = (
         message(
             ", and {incomplete:message} of this job",
             incomplete=plural(
-                len(incomplete) - 1, "{count:count} more snapshot", "{count:count} more snapshots"
+                len(snapshots) - 1, "{count:count} more snapshot", "{count:count} more snapshots"
             ),
         )
-        if len(incomplete) > 1
+        if len(snapshots) > 1
         else ""
     )
     evidence = [
-        Evidence(message("missing files"), first.missing.files, "count", 1, ">=", note=first.path),
+        Evidence(message("missing files"), first.missing.files, "count", 1, ">=", note=first.path)
     ]
     if first.examples:
         evidence.append(Evidence(message("for example"), first.examples[0]))
@@ -63,8 +61,8 @@ def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> 
         title=message(
             "{name:opening} cannot be restored: {lacks:name} missing{more:message}",
             name=name,
-            lacks=lacks,
-            more=more,
+            lacks=amount,
+            more=others_text,
         ),
         cause=_cause(first),
         next_step=_next_step(sample, first),
@@ -80,7 +78,7 @@ def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> 
                         path=snapshot.path,
                     ),
                 )
-                for snapshot in incomplete[:MOST_SHOWN]
+                for snapshot in snapshots[:MOST_SHOWN]
             ),
             *(
                 Related("file", path, message("missing: whose, and what deleted it"))

@@ -88,11 +88,7 @@ def _evidence(
             message("of kind {kind:name}", kind=kind),
             part.bytes,
             "bytes",
-            note=message(
-                "{files:message}, {of_all:share}",
-                files=part.files_text,
-                of_all=share,
-            ),
+            note=message("{files:message}, {of_all:share}", files=part.files_text, of_all=share),
         )
     if sample.kept.files:
         note = message(

@@ -13,9 +13,8 @@ RULE = "storage.small_files"
 FILES, CALLS_PER_S = f"{RULE}.files", f"{RULE}.calls_per_s"
 VERY_MANY = 100_000
 """So many files of one job affect everybody who uses the same name service."""
-SHARE = 0.5
+SMALL_SHARE = 0.5
 """If most files are large, the small ones cost little."""
-SMALL = "1 MiB"
 
 
 @rule(
@@ -54,13 +53,13 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     share = sample.small_files / sample.all.files if sample.all.files else 0.0
     calls_per_s = None if sample.ended else sample.calls_per_s
     makes_many_calls = calls_per_s is not None and calls_per_s >= limits[CALLS_PER_S]
-    if share < SHARE or (sample.small_files < limits[FILES] and not makes_many_calls):
+    if share < SMALL_SHARE or (sample.small_files < limits[FILES] and not makes_many_calls):
         return
     evidence = [limits.evidence(message("small files"), sample.small_files, FILES)]
-    pace = ""
+    calls_text = ""
     if calls_per_s is not None:
         evidence.append(limits.evidence(message("name service"), calls_per_s, CALLS_PER_S))
-        pace = message(
+        calls_text = message(
             " One checkpoint costs {calls:count} calls, {calls_per_s:count} a second at "
             "its interval; twice the interval would halve that.",
             calls=sample.calls or 0,
@@ -73,7 +72,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         title=message(
             "{small_files:message} of at most {small:name}, {share:share} of its files",
             small_files=plural(sample.small_files, "{count:count} file", "{count:count} files"),
-            small=SMALL,
+            small="1 MiB",
             share=share,
         ),
         cause=message(
@@ -87,6 +86,6 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             "which moves small states into the _metadata, take checkpoints less often, or lower "
             "the parallelism of small operators."
         )
-        + pace,
+        + calls_text,
         evidence=evidence,
     )

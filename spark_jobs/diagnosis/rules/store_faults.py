@@ -84,7 +84,7 @@ def _finding(
     explains: bool,
 ) -> Finding:
     effects = Counter(fault.effect for fault in faults)
-    failed = effects[CHECKPOINT] + effects[TASK]
+    failure_count = effects[CHECKPOINT] + effects[TASK]
     prefixes = list(counts_of(fault.place.prefix for fault in faults if fault.place.prefix))
     is_assumed = all(fault.is_assumed for fault in faults)
     return store_finding(
@@ -92,7 +92,7 @@ def _finding(
         f"{store} {code}",
         store,
         RULE,
-        "warning" if failed or effects[LOGGED] >= limits[LOGGED_LINES] else "info",
+        "warning" if failure_count or effects[LOGGED] >= limits[LOGGED_LINES] else "info",
         "medium" if is_assumed else "high",
         title=_title(code, store),
         cause=join_messages((*_effect_sentences(effects), *([ASSUMED] if is_assumed else ())), " "),
@@ -147,10 +147,7 @@ def _effect_sentences(effects: Counter[str]) -> Iterator[str]:
 
 
 def _evidence(
-    limits: Limits,
-    faults: Sequence[StoreFault],
-    effects: Counter[str],
-    prefixes: Sequence[str],
+    limits: Limits, faults: Sequence[StoreFault], effects: Counter[str], prefixes: Sequence[str]
 ) -> Iterator[Evidence]:
     yield Evidence(message("faults"), len(faults), "count")
     for name, kind in (

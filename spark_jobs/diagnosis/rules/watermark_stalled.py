@@ -27,7 +27,7 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class SilentInput:
-    """A vertex (``subtasks`` empty), or some of its subtasks, that emit nothing."""
+    """Subtasks that emit nothing; ``subtasks`` is empty if all of the vertex do."""
 
     vertex_id: str
     subtasks: tuple[int, ...]
@@ -62,29 +62,30 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     if not window.vertex_windows:
         raise NotJudged(LACKING)
-    past: dict[str, list[VertexPast]] = {}
+    history: dict[str, list[VertexPast]] = {}
     for vertex_window in window.past:
         if vertex_window.watermark_ms is not None:
-            past.setdefault(vertex_window.vertex_id, []).append(vertex_window)
-    if not past:
+            history.setdefault(vertex_window.vertex_id, []).append(vertex_window)
+    if not history:
         return
-    stalled = {
+    stalls = {
         vertex.vertex_id: stall
         for vertex in window.vertex_windows
-        if (stall := _stall(vertex, past.get(vertex.vertex_id, ())))
+        if (stall := _stall(vertex, history.get(vertex.vertex_id, ())))
         and window.at_ms - stall.since_ms >= limits[STILL]
     }
-    if not stalled:
+    if not stalls:
         return
     topology = Topology(window.edges)
-    for vertex_id, stall in stalled.items():
-        if not any(upstream in stalled for upstream in topology.upstream(vertex_id)):
-            yield _finding(window, limits, topology, stall, stalled)
+    for vertex_id, stall in stalls.items():
+        if not any(upstream in stalls for upstream in topology.upstream(vertex_id)):
+            yield _finding(window, limits, topology, stall, stalls)
 
 
 def _stall(vertex: VertexWindow, past: Sequence[VertexPast]) -> Stall | None:
     lowest = min(
-        (mark for mark in vertex.watermark_ms if mark is not None), default=FINAL_WATERMARK_MS
+        (watermark_ms for watermark_ms in vertex.watermark_ms if watermark_ms is not None),
+        default=FINAL_WATERMARK_MS,
     )
     arriving = sum(rate for rate in vertex.records_in_per_s if rate is not None)
     if lowest >= FINAL_WATERMARK_MS or arriving <= 0:
@@ -99,25 +100,21 @@ def _stall(vertex: VertexWindow, past: Sequence[VertexPast]) -> Stall | None:
 
 
 def _finding(
-    window: JobWindow,
-    limits: Limits,
-    topology: Topology,
-    stall: Stall,
-    stalled: Mapping[str, Stall],
+    window: JobWindow, limits: Limits, topology: Topology, stall: Stall, stalls: Mapping[str, Stall]
 ) -> Finding:
     vertex_id = stall.vertex.vertex_id
     name = brief_name(window, vertex_id)
     still_ms = window.at_ms - stall.since_ms
-    silent = _silent_inputs(window, topology, vertex_id)
+    inputs = _silent_inputs(window, topology, vertex_id)
     downstream_ids = [
         target
         for target in topology.all_downstream(vertex_id)
-        if target in stalled and target != vertex_id
+        if target in stalls and target != vertex_id
     ]
-    silent_names = [_silent_text(window, source) for source in silent]
+    silent_names = [_silent_text(window, source) for source in inputs]
     because = (
         message(": {silent_names:name} emits nothing", silent_names=list_text(silent_names))
-        if silent
+        if inputs
         else ""
     )
     return vertex_finding(
@@ -125,7 +122,7 @@ def _finding(
         vertex_id,
         RULE,
         "warning",
-        "high" if silent else "medium",
+        "high" if inputs else "medium",
         title=message(
             "Event time of {name:name} has not advanced for {still_ms:duration}{because:message}",
             name=name,
@@ -155,7 +152,7 @@ def _finding(
             "vertex_id": vertex_id,
             "silent_inputs": [
                 {"vertex_id": source.vertex_id, "subtasks": list(source.subtasks[:MOST_SUBTASKS])}
-                for source in silent
+                for source in inputs
             ],
         },
     )
@@ -166,9 +163,9 @@ def _silent_inputs(window: JobWindow, topology: Topology, vertex_id: str) -> lis
     inputs = []
     for upstream in topology.upstream(vertex_id):
         rates = windows[upstream].records_out_per_s if upstream in windows else ()
-        silent = tuple(index for index, rate in enumerate(rates) if rate == 0)
-        if silent:
-            inputs.append(SilentInput(upstream, () if len(silent) == len(rates) else silent))
+        subtasks = tuple(index for index, rate in enumerate(rates) if rate == 0)
+        if subtasks:
+            inputs.append(SilentInput(upstream, () if len(subtasks) == len(rates) else subtasks))
     return inputs
 
 
