@@ -72,6 +72,10 @@ class SearchedAudit:
 
 @dataclass(frozen=True)
 class PlanManifest:
+    """``withheld_files``: reason → number of files. The first ``metadata_parts`` of ``parts`` contain
+    only ``_metadata``.
+    """
+
     created_at: str
     created_by: str
     expires_at: str
@@ -108,7 +112,7 @@ class PlanManifest:
 
 
 def name_of(content: bytes) -> str:
-    """The name of a plan with this manifest: 64 hexadecimal digits."""
+    """The name of the plan with this manifest."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -134,8 +138,8 @@ def read(content: bytes, name: str) -> PlanManifest:
         QuotedStatement(**statement) for statement in document["statements"]
     )
     document["parts"] = tuple(PartEntry(**part) for part in document["parts"])
-    for name in ("verdicts", "searched_roots"):
-        document[name] = tuple(document[name])
+    for key in ("verdicts", "searched_roots"):
+        document[key] = tuple(document[key])
     return PlanManifest(**{entry.name: document[entry.name] for entry in fields(PlanManifest)})
 
 

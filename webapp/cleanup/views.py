@@ -168,7 +168,7 @@ def _plan(pk: int | str) -> CleanupPlan:
 def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     now = timezone.now()
     expired = shown_plan.is_expired(now)
-    operates = may_operate(request.user)
+    may_order = may_operate(request.user)
     words = {APPLY: gettext("Applied"), UNDO: gettext("Undone"), PURGE: gettext("Purged")}
     done = [
         (words[verb], counts, _outcomes(counts))
@@ -193,7 +193,7 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
             "files": applied.get(FileOutcome.QUARANTINED, 0),
             "bytes": applied.get(f"{FileOutcome.QUARANTINED}_bytes", 0),
         },
-        "orders": list(_orders(shown_plan, is_over=is_over, expired=expired)) if operates else [],
+        "orders": list(_orders(shown_plan, is_over=is_over, expired=expired)) if may_order else [],
     }
 
 
@@ -251,7 +251,8 @@ def _contents(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     reader = reader_of(shown_plan)
     journals = [verb for verb in VERBS if shown_plan.counts(verb)]
     verb = request.GET.get("verb", "")
-    verb = verb if verb in journals else (journals[-1] if journals else "")
+    if verb not in journals:
+        verb = journals[-1] if journals else ""
     try:
         manifest = reader.manifest
         files = reader.page(0)[:FILES_SHOWN] if manifest.chunks else []

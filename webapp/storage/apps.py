@@ -12,7 +12,9 @@ class StorageConfig(AppConfig):
 
 
 def _withdraw_attestations(instance: Any, **_: object) -> None:
-    """A root of several clusters would otherwise seem to belong only to the other clusters."""
+    """Withdraw the attestations of the deleted cluster's roots. A root of several clusters would
+    otherwise seem attested for the remaining clusters alone.
+    """
     from webapp.storage.models import StorageRoot
 
     # The user who removes the cluster may not see the other clusters.

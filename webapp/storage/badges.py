@@ -30,7 +30,9 @@ def answer(value: bool | None, no: Badge = NO) -> Badge:
 
 
 MISSED_AUDITS = 3
-"""As for cycles (:mod:`webapp.fleet.freshness`): a restart of the workers may miss one audit."""
+"""Audits are late after so many intervals, as cycles are (:mod:`webapp.fleet.freshness`): a restart
+of the workers may skip one audit.
+"""
 
 
 def is_known(figures: RootFigures, now: datetime) -> bool:

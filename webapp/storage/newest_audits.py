@@ -24,7 +24,7 @@ def loaded_figures() -> "QuerySet[RootFigures]":
 
 
 def latest() -> "QuerySet[RootFigures]":
-    """One row for each root."""
+    """The newest figures of each root."""
     newest = (
         loaded_figures().filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
     )
@@ -32,7 +32,7 @@ def latest() -> "QuerySet[RootFigures]":
 
 
 def latest_of(root: str) -> RootFigures | None:
-    """With its audit."""
+    """The newest figures of the root, with their audit."""
     return (
         loaded_figures()
         .filter(root=root)
@@ -58,7 +58,7 @@ def of_job(cluster: str, job_id: str) -> list[JobStorage]:
 
 
 def latest_checkpoint(metadata_path: str) -> CheckpointStorage | None:
-    """The checkpoint in the newest audit of its root, with that audit; None if it is not there."""
+    """The checkpoint in the newest audit of its root, with the audit; None if the audit lacks it."""
     rows = CheckpointStorage.objects.filter(
         audit__in=latest_audits(), metadata_path=metadata_path[:URI_LENGTH]
     )
@@ -67,7 +67,7 @@ def latest_checkpoint(metadata_path: str) -> CheckpointStorage | None:
 
 def latest_audits() -> "QuerySet[Any]":
     """``audit_id`` of the newest audit of each root, as a subquery. Includes roots that the user
-    may not see: there may be jobs in them that the user may see.
+    may not see, since such a root may contain jobs that the user may see.
     """
     loaded = RootFigures._base_manager.filter(
         audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW

@@ -22,7 +22,7 @@ from webapp.lib.outage import Outage
 from webapp.storage.operator_growth import operator_trends
 from webapp.storage.xray import xray_reader
 from webapp.storage.xray.contents import Xray
-from webapp.storage.xray.location import NotLocated, located
+from webapp.storage.xray.location import NotLocated, find_metadata
 
 HISTORY = timedelta(days=30)
 MOST_OBSERVED = 200
@@ -287,7 +287,7 @@ def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
         )
         return None
     try:
-        return xray_reader.xray(located(fact.external_path))
+        return xray_reader.xray(find_metadata(fact.external_path))
     except FileNotFoundError:
         unknown.append(
             message(

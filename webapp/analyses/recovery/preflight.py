@@ -30,7 +30,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.known_bugs import facts_of
 from webapp.fleet.models import JobCurrent
 from webapp.storage.auditing.audit_request import spellings
-from webapp.storage.xray.location import NotLocated, located, metadata_path, root_of
+from webapp.storage.xray.location import NotLocated, find_metadata, metadata_path, root_of
 
 MOST_BYTES = 100_000_000
 MOST_HANDLES = 300_000
@@ -62,7 +62,7 @@ def preflight(
             return Answer(None, why=message("No retained snapshot of this job is known: name one."))
         written = newest.external_path or ""
     try:
-        file = located(written)
+        file = find_metadata(written)
         contents = _read(file)
     except FileNotFoundError:
         return Answer(written, why=message("{path:text} is not there.", path=written))
@@ -123,7 +123,7 @@ def _newest_operators(job: JobCurrent) -> Mapping[str, PlannedOperator] | None:
     if newest is None:
         return None
     try:
-        return _read(located(newest.external_path or "")).planned()
+        return _read(find_metadata(newest.external_path or "")).planned()
     except (NotLocated, IngestError, OSError):
         return None
 

@@ -11,7 +11,7 @@ from ingest.metadata.keyed_states import MOST_BYTES, described_states
 from ingest.metadata.pieces import Handle, KeyedState, Operator, Stream
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
-from webapp.storage.xray.location import NotLocated, located, referred
+from webapp.storage.xray.location import NotLocated, find_metadata, find_state_file
 
 MOST_METADATA_BYTES = 16_000_000
 MOST_STATES = 200
@@ -86,7 +86,7 @@ def job_state_expiry(job: JobCurrent) -> StateExpiry:
     if newest is None or not newest.external_path:
         return StateExpiry(why=message("No completed checkpoint of this job with a path is known."))
     try:
-        file = located(newest.external_path)
+        file = find_metadata(newest.external_path)
         if file.size is None or file.size > MOST_METADATA_BYTES:
             return StateExpiry(
                 why=message(
@@ -151,7 +151,7 @@ def _description(file: MetadataFile, stream: Stream) -> bytes | None:
     if stream.path is None:
         return None
     try:
-        return _read(referred(stream.path), stream.offset or 0, stream.bytes)
+        return _read(find_state_file(stream.path), stream.offset or 0, stream.bytes)
     except (NotLocated, OSError):
         return None
 

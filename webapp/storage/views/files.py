@@ -19,7 +19,7 @@ from webapp.storage.verdict_files import (
     FileFilters,
     FilePage,
     VerdictFiles,
-    read,
+    read_page,
 )
 
 FILES_A_PAGE = 40
@@ -31,7 +31,7 @@ def files(request: HttpRequest) -> HttpResponse:
     query = filters.query
     figures = audited_or_404(query.root)
     page, unreadable = (
-        read(figures, query, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
+        read_page(figures, query, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
     )
     reasons = _reasons([query.verdict] if query.verdict else NOT_LIVE)
     context: dict[str, Any] = {
