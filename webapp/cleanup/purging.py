@@ -82,18 +82,18 @@ def _refuse_missed(
     """Raises :class:`Halted` if a reference leads to a quarantined file. A reference to another path
     is harmless if another copy exists at that path.
     """
-    first_references: list[Reference] = []
+    hits: list[Reference] = []
     for file in files:
         name = name_of(file.path)
         references = [*referred.get(name, ()), *watch.references(name)]
-        first_references += [
+        hits += [
             reference
             for reference in references
             if reference.path == file.path or not storage.has(reference.path, besides=file.target)
         ][:1]
-    if first_references:
-        examples = "; ".join(map(str, first_references[:MOST_NAMED]))
+    if hits:
+        examples = "; ".join(map(str, hits[:MOST_NAMED]))
         raise Halted(
-            f"{len(first_references):,} files in quarantine are referred to by now: {examples}. None of these "
+            f"{len(hits):,} files in quarantine are referred to by now: {examples}. None of these "
             "was purged: undo the plan."
         )

@@ -108,7 +108,7 @@ class Command(PreparedCommand):
         jobs = _jobs(options["cluster"], options["job"])
         start, end = options["start"], options["end"]
         if not start and not end:
-            start, end = report_scope.proposed(jobs)
+            start, end = report_scope.proposed_range(jobs)
         return report_scope.scope(
             [JobKey(job.cluster, job.job_id) for job in jobs], start, end, now
         )
@@ -134,7 +134,7 @@ def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
         raise BadScope("Name a job by --cluster and --job, or an alert by --alert.")
     if jobs and len(jobs) != len(clusters):
         raise BadScope("Give one --job for each --cluster, or none at all.")
-    found = []
+    rows_of_jobs = []
     for cluster, job in zip(clusters, jobs or [""] * len(clusters), strict=True):
         rows = JobCurrent.objects.filter(cluster=cluster).worst_first("-last_seen_at", "id")
         row = (
@@ -146,5 +146,5 @@ def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
             raise BadScope(
                 f"No job{f' {job}' if job else ''} was ever seen on a cluster called {cluster}."
             )
-        found.append(row)
-    return found
+        rows_of_jobs.append(row)
+    return rows_of_jobs
