@@ -44,8 +44,9 @@ class Grouping(Text):
         return groupings()
 
     def read(self, text: str) -> str:
-        if text not in (known := self.choices):
-            raise ValueError(gettext("Give one of %(choices)s.") % {"choices": ", ".join(known)})
+        choices = self.choices
+        if text not in choices:
+            raise ValueError(gettext("Give one of %(choices)s.") % {"choices": ", ".join(choices)})
         return text
 
 
@@ -84,16 +85,20 @@ def _verdict(fleet_resources: FleetResources) -> Verdict:
         memory=sum(group.memory_bytes for group in fleet_resources.groups),
     )
     if not tight:
-        none = message("No job is close to a limit of its memory. {saving:message}", saving=saving)
-        return Verdict("ok", none)
-    sentence = plural(
-        tight,
-        "{jobs:count} job is close to a limit of its memory. {saving:message}",
-        "{jobs:count} jobs are close to a limit of their memory. {saving:message}",
-        jobs=tight,
-        saving=saving,
+        return Verdict(
+            "ok",
+            message("No job is close to a limit of its memory. {saving:message}", saving=saving),
+        )
+    return Verdict(
+        "warn",
+        plural(
+            tight,
+            "{jobs:count} job is close to a limit of its memory. {saving:message}",
+            "{jobs:count} jobs are close to a limit of their memory. {saving:message}",
+            jobs=tight,
+            saving=saving,
+        ),
     )
-    return Verdict("warn", sentence)
 
 
 def _facts(fleet_resources: FleetResources) -> Facts:

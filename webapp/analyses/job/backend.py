@@ -79,12 +79,12 @@ def _blocks(job_state: JobBackend) -> Iterator[Block]:
     yield _options(job_state)
 
 
-def _vertices(shown: list[VertexFigures]) -> Table:
+def _vertices(vertices: list[VertexFigures]) -> Table:
     stalled = message("samples of the last ten minutes in which RocksDB stopped or slowed writes")
     stopped = message("column families whose writes are stopped now")
     level0 = message("of one state, the most: slowed from 20 on, stopped at 36")
     return Table.of(
-        shown,
+        vertices,
         "vertices",
         message("RocksDB by vertex"),
         (
@@ -221,43 +221,54 @@ def _options(job_state: JobBackend) -> Block:
 
 def _verdict(job_state: JobBackend) -> Verdict:
     if job_state.is_rocksdb is None:
-        unnamed = message(
-            "Whether this job keeps its state in RocksDB is not known: Flink does not name its "
-            "backend, or names another one."
+        return Verdict(
+            "unknown",
+            message(
+                "Whether this job keeps its state in RocksDB is not known: Flink does not name its "
+                "backend, or names another one."
+            ),
         )
-        return Verdict("unknown", unnamed)
     if not job_state.is_rocksdb:
-        other = message(
-            "This job does not keep its state in RocksDB: there are no stalls of writes, flushes "
-            "or compactions."
+        return Verdict(
+            "ok",
+            message(
+                "This job does not keep its state in RocksDB: there are no stalls of writes, flushes "
+                "or compactions."
+            ),
         )
-        return Verdict("ok", other)
     if job_state.vertices is None:
-        unread = message("Figures of RocksDB could not be read; its options are below.")
-        return Verdict("unknown", unread)
+        return Verdict(
+            "unknown", message("Figures of RocksDB could not be read; its options are below.")
+        )
     vertices = job_state.having(ROCKSDB_FIGURES)
     for vertex in vertices:
         if vertex.newest["background_errors"]:
-            failed = message(
-                "Flushes or compactions of {name:name} failed: look at the local disks of its "
-                "TaskManagers.",
-                name=vertex.name,
+            return Verdict(
+                "crit",
+                message(
+                    "Flushes or compactions of {name:name} failed: look at the local disks of its "
+                    "TaskManagers.",
+                    name=vertex.name,
+                ),
             )
-            return Verdict("crit", failed)
     worst = vertices[0] if vertices else None
     if worst and worst.stalled:
-        stalled = message(
-            "RocksDB stopped or slowed the writes of {name:name} in {stalled:name} of "
-            "{samples:name} samples.",
-            name=worst.name,
-            stalled=count_text(worst.stalled),
-            samples=count_text(worst.samples),
+        return Verdict(
+            "warn",
+            message(
+                "RocksDB stopped or slowed the writes of {name:name} in {stalled:name} of "
+                "{samples:name} samples.",
+                name=worst.name,
+                stalled=count_text(worst.stalled),
+                samples=count_text(worst.samples),
+            ),
         )
-        return Verdict("warn", stalled)
     if not any(vertex.samples for vertex in vertices):
-        off = message(
-            "RocksDB's own metrics of stalls are off, or none was read in these minutes: whether it "
-            "stalls is unknown."
+        return Verdict(
+            "unknown",
+            message(
+                "RocksDB's own metrics of stalls are off, or none was read in these minutes: whether it "
+                "stalls is unknown."
+            ),
         )
-        return Verdict("unknown", off)
     return Verdict("ok", message("No stall of writes in these minutes."))

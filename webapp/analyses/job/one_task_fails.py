@@ -49,13 +49,15 @@ def one_task_fails(job: JobCurrent, inputs: Inputs) -> Document:
 
 def _verdict(outcome: Failover) -> Verdict:
     if outcome.restarts_all and outcome.by_plan > 1:
-        restarts = message(
-            "Any failure restarts all {tasks:count} tasks, by its scheduler or its failover "
-            "strategy; by its plan they are {regions:count} regions.",
-            tasks=outcome.tasks,
-            regions=outcome.by_plan,
+        return Verdict(
+            "warn",
+            message(
+                "Any failure restarts all {tasks:count} tasks, by its scheduler or its failover "
+                "strategy; by its plan they are {regions:count} regions.",
+                tasks=outcome.tasks,
+                regions=outcome.by_plan,
+            ),
         )
-        return Verdict("warn", restarts)
     if outcome.regions == 1:
         restarts = message(
             "Any failure restarts all {tasks:count} tasks: all vertices exchange records with each "

@@ -64,49 +64,57 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
     now, balanced = job_placement.outcome(NOW), job_placement.outcome(BALANCED)
     short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
     if short:
-        lacking = message(
-            "{short:count} of {taskmanagers:count} TaskManagers have fewer network buffers than "
-            "the tasks on them need at least: {taskmanager_id:name} lacks {short_by:count}. Tasks "
-            "there fail with “Insufficient number of network buffers”.",
-            short=len(short),
-            taskmanagers=len(job_placement.taskmanagers),
-            taskmanager_id=short[0].taskmanager_id,
-            short_by=short[0].short_by,
+        return Verdict(
+            "warn",
+            message(
+                "{short:count} of {taskmanagers:count} TaskManagers have fewer network buffers than "
+                "the tasks on them need at least: {taskmanager_id:name} lacks {short_by:count}. Tasks "
+                "there fail with “Insufficient number of network buffers”.",
+                short=len(short),
+                taskmanagers=len(job_placement.taskmanagers),
+                taskmanager_id=short[0].taskmanager_id,
+                short_by=short[0].short_by,
+            ),
         )
-        return Verdict("warn", lacking)
     if now is None or now.max_over_mean is None or balanced is None:
-        plan_only = message(
-            "How even its tasks are spread now is not known; below is what its plan alone allows."
+        return Verdict(
+            "unknown",
+            message(
+                "How even its tasks are spread now is not known; below is what its plan alone allows."
+            ),
         )
-        return Verdict("unknown", plan_only)
     ratio = now.max_over_mean
     if len(now.tasks) < 2:
         return Verdict(
             "ok", message("All tasks run on one TaskManager: there is nothing to spread.")
         )
     if ratio <= EVEN:
-        even = message(
-            "Even: the fullest TaskManager has {tasks:count} tasks, {ratio:decimal2} times the "
-            "mean.",
-            tasks=now.tasks[0],
-            ratio=ratio,
+        return Verdict(
+            "ok",
+            message(
+                "Even: the fullest TaskManager has {tasks:count} tasks, {ratio:decimal2} times the "
+                "mean.",
+                tasks=now.tasks[0],
+                ratio=ratio,
+            ),
         )
-        return Verdict("ok", even)
     is_better = _is_worth_balancing(job_placement)
     consequence = (
         message("Balanced tasks would bring it to {ratio:decimal2}.", ratio=balanced.max_over_mean)
         if is_better and balanced.max_over_mean is not None
         else message("Balancing tasks would not make it more even.")
     )
-    uneven = message(
-        "The fullest TaskManager has {tasks:count} of {all_tasks:count} tasks, {ratio:decimal2} "
-        "times the mean. {rest:message}",
-        tasks=now.tasks[0],
-        all_tasks=sum(now.tasks),
-        ratio=ratio,
-        rest=consequence,
+    return Verdict(
+        "warn" if is_better else "ok",
+        message(
+            "The fullest TaskManager has {tasks:count} of {all_tasks:count} tasks, {ratio:decimal2} "
+            "times the mean. {rest:message}",
+            tasks=now.tasks[0],
+            all_tasks=sum(now.tasks),
+            ratio=ratio,
+            rest=consequence,
+        ),
     )
-    return Verdict("warn" if is_better else "ok", uneven)
 
 
 def _is_worth_balancing(job_placement: JobPlacement) -> bool:

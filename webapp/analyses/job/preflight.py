@@ -88,8 +88,9 @@ def _verdict(result: Preflight) -> Verdict:
     if result.outcome == "restores":
         lost = result.lost_bytes
         if lost:
-            text = message("It restores, and leaves {lost:bytes} of state behind.", lost=lost)
-            return Verdict("warn", text)
+            return Verdict(
+                "warn", message("It restores, and leaves {lost:bytes} of state behind.", lost=lost)
+            )
         return Verdict("ok", message("It restores."))
     why = join_messages((reason.text for reason in deciding), " ")
     if result.outcome == "refused":

@@ -80,13 +80,21 @@ def _verdict(restores: JobRestores) -> Verdict:
     grown = next((state for state in restores.operator_states if state.restores), None)
     if grown is None:
         return Verdict("ok" if newest and newest.estimate else "unknown", sentence)
-    multiplied = message(
-        "Restores multiplied the union state of {operator:name} by its subtasks, {restores:count} "
-        "times at least.",
-        operator=grown.name,
-        restores=grown.restores,
+    return Verdict(
+        "warn",
+        join_messages(
+            (
+                sentence,
+                message(
+                    "Restores multiplied the union state of {operator:name} by its subtasks, "
+                    "{restores:count} times at least.",
+                    operator=grown.name,
+                    restores=grown.restores,
+                ),
+            ),
+            " ",
+        ),
     )
-    return Verdict("warn", join_messages((sentence, multiplied), " "))
 
 
 def _newest(restores: JobRestores) -> Choice | None:

@@ -66,25 +66,31 @@ def resources(job: JobCurrent, inputs: Inputs) -> Document:
 
 def _verdict(job_resources: JobResources) -> Verdict:
     if job_resources.tight:
-        names = join_messages(map(_used_of, job_resources.tight), ", ")
-        return Verdict("warn", message("Close to its limit: {names:message}.", names=names))
-    if job_resources.can_be_lowered and job_resources.memory_bytes:
-        saving = message(
-            "Nothing is close to its limit; {unused:bytes} of {memory:bytes} were not used on a "
-            "day with a peak.",
-            unused=job_resources.unused_bytes or 0,
-            memory=job_resources.memory_bytes,
+        return Verdict(
+            "warn",
+            message(
+                "Close to its limit: {names:message}.",
+                names=join_messages(map(_used_of, job_resources.tight), ", "),
+            ),
         )
-        return Verdict("ok", saving)
+    if job_resources.can_be_lowered and job_resources.memory_bytes:
+        return Verdict(
+            "ok",
+            message(
+                "Nothing is close to its limit; {unused:bytes} of {memory:bytes} were not used on a "
+                "day with a peak.",
+                unused=job_resources.unused_bytes or 0,
+                memory=job_resources.memory_bytes,
+            ),
+        )
     if job_resources.unused_bytes:
         return Verdict("ok", message("Nothing is close to its limit."))
     if all(part.state == "unknown" for part in job_resources.parts):
-        unreported = message(
-            "What it uses of its memory is not known: its TaskManagers do not report it."
+        return Verdict(
+            "unknown",
+            message("What it uses of its memory is not known: its TaskManagers do not report it."),
         )
-        return Verdict("unknown", unreported)
-    sufficient = message("Nothing is close to its limit, and nothing much would be saved.")
-    return Verdict("ok", sufficient)
+    return Verdict("ok", message("Nothing is close to its limit, and nothing much would be saved."))
 
 
 def _used_of(part: MemoryPart) -> Message:

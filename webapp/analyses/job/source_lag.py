@@ -315,28 +315,35 @@ def _verdict(lags: JobSources) -> Verdict:
     behind = [source for source in lags.reporting if _is_behind(source)]
     growing = [source for source in behind if source.grows]
     if growing:
-        falls_behind = message(
-            "{names:message} falls behind: {lag:message}, and more each minute.",
-            names=list_text(source.name for source in growing),
-            lag=_lag_text(growing[0]),
+        return Verdict(
+            "warn",
+            message(
+                "{names:message} falls behind: {lag:message}, and more each minute.",
+                names=list_text(source.name for source in growing),
+                lag=_lag_text(growing[0]),
+            ),
         )
-        return Verdict("warn", falls_behind)
     if not behind:
         if lags.silent:
-            partly = message("The sources whose lag is reported keep up; others report none.")
-            return Verdict("unknown", partly)
+            return Verdict(
+                "unknown", message("The sources whose lag is reported keep up; others report none.")
+            )
         return Verdict("ok", message("Its sources keep up with what arrives."))
     worst = behind[0]
     words = {"name": worst.name, "lag": _lag_text(worst)}
     if worst.catch_up_time is None:
-        stays = message("{name:name} is behind: {lag:message}; it does not become less.", **words)
-        return Verdict("warn", stays)
-    catches_up = message(
-        "{name:name} is behind and catches up: {lag:message}, about {duration:duration} more.",
-        **words,
-        duration=worst.catch_up_time.s * 1000,
+        return Verdict(
+            "warn",
+            message("{name:name} is behind: {lag:message}; it does not become less.", **words),
+        )
+    return Verdict(
+        "done",
+        message(
+            "{name:name} is behind and catches up: {lag:message}, about {duration:duration} more.",
+            **words,
+            duration=worst.catch_up_time.s * 1000,
+        ),
     )
-    return Verdict("done", catches_up)
 
 
 def _is_behind(source: Source) -> bool:

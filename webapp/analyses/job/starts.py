@@ -60,15 +60,19 @@ NAME_CHARS = 80
 def starts_verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdict:
     newest = starts.newest
     if newest is None and jars and jars.at:
-        deployed = message(
-            "It was deployed at {at:name}, when its jars were fetched. When all tasks ran was "
-            "not seen.",
-            at=instant_text(jars.at),
+        return Verdict(
+            "unknown",
+            message(
+                "It was deployed at {at:name}, when its jars were fetched. When all tasks ran was "
+                "not seen.",
+                at=instant_text(jars.at),
+            ),
         )
-        return Verdict("unknown", deployed)
     if newest is None:
-        unseen = message("No start of this job was seen from its beginning until all tasks ran.")
-        return Verdict("unknown", unseen)
+        return Verdict(
+            "unknown",
+            message("No start of this job was seen from its beginning until all tasks ran."),
+        )
     kind = in_sentence(KINDS[newest.kind])
     took = (
         message("All tasks of the newest {kind:name} ran", kind=kind)

@@ -56,20 +56,24 @@ def _verdict(dumps: JobThreads) -> Verdict:
         if thread.thread.state == "BLOCKED" and thread.in_a_row >= BLOCKED_FROM
     ]
     if blocked:
-        sentence = message(
-            "{names:message}: blocked at the same place in {dumps:count} dumps in a row or more.",
-            names=list_text(blocked),
-            dumps=BLOCKED_FROM,
+        return Verdict(
+            "warn",
+            message(
+                "{names:message}: blocked at the same place in {dumps:count} dumps in a row or more.",
+                names=list_text(blocked),
+                dumps=BLOCKED_FROM,
+            ),
         )
-        return Verdict("warn", sentence)
-    sentence = plural(
-        len(dumps.taskmanagers),
-        "{dumped:count} of {taskmanagers:count} TaskManager was dumped.",
-        "{dumped:count} of {taskmanagers:count} TaskManagers were dumped.",
-        taskmanagers=len(dumps.taskmanagers),
-        dumped=len(dumped),
+    return Verdict(
+        "done",
+        plural(
+            len(dumps.taskmanagers),
+            "{dumped:count} of {taskmanagers:count} TaskManager was dumped.",
+            "{dumped:count} of {taskmanagers:count} TaskManagers were dumped.",
+            taskmanagers=len(dumps.taskmanagers),
+            dumped=len(dumped),
+        ),
     )
-    return Verdict("done", sentence)
 
 
 def _dumped(dumps: JobThreads) -> list[DumpedTaskManager]:

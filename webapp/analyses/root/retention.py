@@ -45,21 +45,25 @@ def retention(figures: RootFigures, inputs: Inputs) -> Document:
 
 def _verdict(snapshots: Retention) -> Verdict:
     if not snapshots.running:
-        none = message(
-            "No job that has not ended writes to this root; snapshots of ended jobs are below."
+        return Verdict(
+            "done",
+            message(
+                "No job that has not ended writes to this root; snapshots of ended jobs are below."
+            ),
         )
-        return Verdict("done", none)
     if snapshots.unsafe_age_ms is None:
-        unknown = message(
-            "The age of the oldest file needed by a job that has not ended is not known."
+        return Verdict(
+            "unknown",
+            message("The age of the oldest file needed by a job that has not ended is not known."),
         )
-        return Verdict("unknown", unknown)
-    sentence = message(
-        "A job that has not ended still needs a file written {age:name} before the audit: a "
-        "rule with a lower age limit breaks its restore.",
-        age=duration_text(snapshots.unsafe_age_ms),
+    return Verdict(
+        "warn",
+        message(
+            "A job that has not ended still needs a file written {age:name} before the audit: a "
+            "rule with a lower age limit breaks its restore.",
+            age=duration_text(snapshots.unsafe_age_ms),
+        ),
     )
-    return Verdict("warn", sentence)
 
 
 def _blocks(snapshots: Retention) -> Iterator[Block]:
