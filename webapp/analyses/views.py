@@ -55,8 +55,8 @@ def urlpatterns() -> list[URLPattern]:
 
 @dataclass(frozen=True)
 class AnalysisRequest:
-    """``arguments`` of the function that answers: its subject, none for the fleet, and ``Inputs``.
-    ``context`` of the template. ``is_recent``: the data of the subject is.
+    """``arguments`` of the answering function: its subject, none for the fleet, and ``Inputs``.
+    ``context`` of the template. ``is_recent``: the subject's data are recent.
     """
 
     arguments: tuple[Any, ...]

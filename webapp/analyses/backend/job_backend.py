@@ -348,7 +348,7 @@ def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:
 
 
 def _instant(epoch_ms: int | None) -> datetime | None:
-    """None also if the instant is outside the calendar."""
+    """None if the instant is unknown or outside the calendar."""
     return (
         instant_of(epoch_ms) if epoch_ms is not None and 0 <= epoch_ms < LAST_INSTANT_MS else None
     )

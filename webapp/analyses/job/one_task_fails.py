@@ -238,8 +238,8 @@ def _regional_sentence(outcome: Failover) -> str:
         task_success=_rate_text(checkpoints.task_success),
         least=least,
     )
-    now = next(point for point in checkpoints.curve if point.is_now)
-    if now.shares is None or now.regions == 1:
+    current = next(point for point in checkpoints.curve if point.is_now)
+    if current.shares is None or current.regions == 1:
         return message(
             "{rate:text} All its tasks are one region: a regional checkpoint is lost with any of "
             "them, as a full one is.",
@@ -248,8 +248,8 @@ def _regional_sentence(outcome: Failover) -> str:
     return message(
         "{rate:text} By region {by_region:name} would complete instead of {full:name}.",
         rate=rate,
-        by_region=percent_text(now.shares.by_region),
-        full=percent_text(now.shares.full),
+        by_region=percent_text(current.shares.by_region),
+        full=percent_text(current.shares.full),
     )
 
 

@@ -31,7 +31,7 @@ LABELS = {
     BALANCED: message("Balanced tasks"),
 }
 EVEN = 1.1
-"""Largest load over mean: up to this it is even; a restart pays if it divides it by this."""
+"""Largest load ÷ mean of an even placement; balancing pays if it divides the load by this."""
 BUFFERS_NEEDED = message("network buffers without which tasks fail, where most are needed")
 NO_PLAN = message("The plan of this job is not known")
 PLAN_COMES = message("It is read with the first answer of its cluster.")

@@ -61,12 +61,12 @@ def recovery(job: JobCurrent, inputs: Inputs) -> Document:
 def _blocks(restores: JobRestores) -> Iterator[Block]:
     yield _choices(restores)
     if restores.local_recovery is False:
-        off = message(
+        line = message(
             "Local recovery is off; {setting:name} switches it on. With it only tasks of a lost "
             "TaskManager read from the storage.",
             setting=restores.local_setting,
         )
-        yield Advice((off,))
+        yield Advice((line,))
     yield _observed_table(restores)
     if restores.unions:
         yield _unions(restores)
@@ -77,24 +77,16 @@ def _blocks(restores: JobRestores) -> Iterator[Block]:
 def _verdict(restores: JobRestores) -> Verdict:
     newest = _newest(restores)
     sentence = _sentence(newest)
-    grown = next((state for state in restores.operator_states if state.restores), None)
-    if grown is None:
+    grown_state = next((state for state in restores.operator_states if state.restores), None)
+    if grown_state is None:
         return Verdict("ok" if newest and newest.estimate else "unknown", sentence)
-    return Verdict(
-        "warn",
-        join_messages(
-            (
-                sentence,
-                message(
-                    "Restores multiplied the union state of {operator:name} by its subtasks, "
-                    "{restores:count} times at least.",
-                    operator=grown.name,
-                    restores=grown.restores,
-                ),
-            ),
-            " ",
-        ),
+    growth = message(
+        "Restores multiplied the union state of {operator:name} by its subtasks, {restores:count} "
+        "times at least.",
+        operator=grown_state.name,
+        restores=grown_state.restores,
     )
+    return Verdict("warn", join_messages((sentence, growth), " "))
 
 
 def _newest(restores: JobRestores) -> Choice | None:

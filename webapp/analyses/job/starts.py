@@ -217,11 +217,11 @@ def starts(job: JobCurrent, inputs: Inputs) -> Document:
     return Document(_verdict(all_starts, calls, jars), (*blocks, _calls(calls), _jars(jars)))
 
 
-def _verdict(starts_read: JobStarts, calls: RpcTroubles, jars: JarDownloads) -> Verdict:
-    by_starts = starts_verdict(starts_read, jars)
+def _verdict(all_starts: JobStarts, calls: RpcTroubles, jars: JarDownloads) -> Verdict:
+    verdict = starts_verdict(all_starts, jars)
     if not any(second.calls for second in calls.seconds):
-        return by_starts
-    return Verdict("warn", join_messages((by_starts.sentence, calls_text(calls)), " "))
+        return verdict
+    return Verdict("warn", join_messages((verdict.sentence, calls_text(calls)), " "))
 
 
 def _starts(all_starts: JobStarts) -> Table:

@@ -35,7 +35,7 @@ from webapp.storage.xray.location import NotLocated, find_metadata, metadata_pat
 MOST_BYTES = 100_000_000
 MOST_HANDLES = 300_000
 MOST_ENTRIES = 500_000
-"""Of all directories that have files of the snapshot."""
+"""Entries to list, in all directories that have files of the snapshot."""
 MOST_LISTING_S = 30
 MOST_RUNS = 20
 """Jobs whose id begins as the snapshot's directory says."""

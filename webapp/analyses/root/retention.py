@@ -78,8 +78,8 @@ def _owner_link(owner: EndedJob | RunningJob | KeptSavepoint) -> Value:
     return job_link(owner.cluster, owner.job_id, text) if owner.cluster and owner.job_id else text
 
 
-def _needed_by(kept: EndedJob | KeptSavepoint) -> str:
-    return ", ".join(kept.needed_by)
+def _needed_by(owner: EndedJob | KeptSavepoint) -> str:
+    return ", ".join(owner.needed_by)
 
 
 def _savepoints(snapshots: Retention) -> Table:

@@ -112,11 +112,11 @@ def _list_analyses() -> Iterator[str]:
 
 def _parameters(analysis: Analysis, texts: list[str]) -> ListFilters:
     values: Mapping[str, str] = dict(text.partition("=")[::2] for text in texts)
-    known = analysis.parameters.parameters()
-    if unknown := sorted(values.keys() - known.keys()):
+    declared = analysis.parameters.parameters()
+    if unknown := sorted(values.keys() - declared.keys()):
         raise CommandError(
             f"{analysis.name} has no {', '.join(unknown)}. There are: "
-            f"{', '.join(known) or 'none'}.",
+            f"{', '.join(declared) or 'none'}.",
             returncode=2,
         )
     return checked_parameters(analysis, values)
