@@ -2,7 +2,6 @@
 
 import pyarrow as pa
 
-METADATA_NAME = "_metadata"
 CHUNK_ROWS = 1_000
 """So many files are checked again, moved and journalled together."""
 PART_ROWS = 50_000

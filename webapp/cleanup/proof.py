@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from webapp.cleanup.entries import METADATA_NAME, ORPHAN, ORPHAN_PLACES, SCHEMA, WASTE, WASTE_PLACES
+from ingest.storage.layout import METADATA_NAME
+from webapp.cleanup.entries import ORPHAN, ORPHAN_PLACES, SCHEMA, WASTE, WASTE_PLACES
 
 Test = Callable[[pa.RecordBatch], pa.Array]
 

@@ -16,19 +16,25 @@ from webapp.storage.models import URI_LENGTH, CheckpointStorage, JobStorage, Roo
 MOST_ROOTS = 5
 
 
+def _loaded(manager: Any) -> Any:
+    return manager.filter(audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
+
+
+def _newest(manager: Any) -> Any:
+    figures = _loaded(manager).filter(root=OuterRef("root")).order_by("-as_of", "-id")
+    return manager.filter(pk=Subquery(figures.values("pk")[:1]))
+
+
 def loaded_figures() -> "QuerySet[RootFigures]":
     """Figures of complete audits; audits from the future are excluded."""
-    return RootFigures.objects.filter(
-        audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW
-    )
+    figures: QuerySet[RootFigures] = _loaded(RootFigures.objects)
+    return figures
 
 
 def latest() -> "QuerySet[RootFigures]":
     """The newest figures of each root."""
-    newest = (
-        loaded_figures().filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
-    )
-    return RootFigures.objects.filter(pk=Subquery(newest))
+    figures: QuerySet[RootFigures] = _newest(RootFigures.objects)
+    return figures
 
 
 def latest_of(root: str) -> RootFigures | None:
@@ -69,8 +75,5 @@ def latest_audits() -> "QuerySet[Any]":
     """``audit_id`` of the newest audit of each root, as a subquery. Includes roots that the user
     may not see, since such a root may contain jobs that the user may see.
     """
-    loaded = RootFigures._base_manager.filter(
-        audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW
-    )
-    newest = loaded.filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
-    return RootFigures._base_manager.filter(pk=Subquery(newest)).values("audit_id")
+    audits: QuerySet[Any] = _newest(RootFigures._base_manager).values("audit_id")
+    return audits

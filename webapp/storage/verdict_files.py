@@ -6,7 +6,7 @@ A page reads row groups, starting where the last page ended, until it is full or
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import fsspec
@@ -64,7 +64,7 @@ class VerdictFiles:
     """``parts`` are URIs of Parquet files, in any order."""
 
     parts: Sequence[str]
-    most_scanned: int = field(default=MOST_SCANNED)
+    most_scanned: int = MOST_SCANNED
 
     @classmethod
     def of(cls, manifest: Manifest) -> "VerdictFiles":

@@ -1,5 +1,3 @@
-"""Buckets of object stores that fail requests: which jobs and clusters, how, since when."""
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 

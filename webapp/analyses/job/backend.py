@@ -1,5 +1,3 @@
-"""The state backend of a job: RocksDB's metrics, the input that state waits for, and options."""
-
 from collections.abc import Iterator, Mapping
 
 from ingest.messages import message
@@ -49,34 +47,34 @@ WHY_UNKNOWN: Mapping[str | None, str] = {
     is_slow=True,
 )
 def backend(job: JobCurrent, inputs: Inputs) -> Document:
-    job_state = job_backend(job, inputs.until)
-    return Document(_verdict(job_state), tuple(_blocks(job_state)))
+    backend = job_backend(job, inputs.until)
+    return Document(_verdict(backend), tuple(_blocks(backend)))
 
 
-def _blocks(job_state: JobBackend) -> Iterator[Block]:
+def _blocks(backend: JobBackend) -> Iterator[Block]:
     yield Facts(
         (
-            Fact("backend", message("Backend"), job_state.backend),
-            Fact("storage", message("Checkpoints in"), job_state.storage),
-            Fact("is_rocksdb", message("RocksDB"), job_state.is_rocksdb, "flag"),
-            Fact("is_changelog", message("Changelog"), job_state.is_changelog, "flag"),
+            Fact("backend", message("Backend"), backend.backend),
+            Fact("storage", message("Checkpoints in"), backend.storage),
+            Fact("is_rocksdb", message("RocksDB"), backend.is_rocksdb, "flag"),
+            Fact("is_changelog", message("Changelog"), backend.is_changelog, "flag"),
         )
     )
-    if vertices := job_state.having(ROCKSDB_FIGURES):
+    if vertices := backend.having(ROCKSDB_FIGURES):
         yield _vertices(vertices)
-    if job_state.is_rocksdb and job_state.options is not None and job_state.metrics_off:
+    if backend.is_rocksdb and backend.options is not None and backend.metrics_off:
         yield Advice(
             (
                 message(
                     "RocksDB is read for each of these every few seconds. The job shows them after "
                     "a restart of the cluster."
                 ),
-                *(message("{key:name}: true", key=key) for key in job_state.metrics_off),
+                *(message("{key:name}: true", key=key) for key in backend.metrics_off),
             ),
             message("Metrics that are off"),
         )
-    yield from _inputs(job_state)
-    yield _options(job_state)
+    yield from _inputs(backend)
+    yield _options(backend)
 
 
 def _vertices(vertices: list[VertexFigures]) -> Table:
@@ -118,10 +116,8 @@ def _stalled(vertex: VertexFigures) -> int | None:
     return vertex.stalled if vertex.samples else None
 
 
-def _inputs(job_state: JobBackend) -> Iterator[Block]:
-    vertices = sorted(
-        job_state.having(INPUT_FIGURES), key=lambda vertex: -(vertex.distance_ms or 0)
-    )
+def _inputs(backend: JobBackend) -> Iterator[Block]:
+    vertices = sorted(backend.having(INPUT_FIGURES), key=lambda vertex: -(vertex.distance_ms or 0))
     if vertices:
         yield Table.of(
             vertices,
@@ -138,13 +134,9 @@ def _inputs(job_state: JobBackend) -> Iterator[Block]:
                 "for the slower one"
             ),
         )
-    if job_state.fed:
+    if backend.fed:
         yield Table.of(
-            [
-                (vertex, feeder)
-                for vertex in job_state.fed[:MOST_SHOWN]
-                for feeder in vertex.feeders
-            ],
+            [(vertex, feeder) for vertex in backend.fed[:MOST_SHOWN] for feeder in vertex.feeders],
             "fed",
             message("Inputs by what feeds them"),
             (
@@ -178,7 +170,7 @@ def _inputs(job_state: JobBackend) -> Iterator[Block]:
                 "upstream operators sent."
             ),
         )
-    if job_state.has_unreported_inputs:
+    if backend.has_unreported_inputs:
         yield NotKnown(
             message(
                 "Flink 2.0 and later do not report the watermark of each input of an operator "
@@ -194,8 +186,8 @@ def _slower(vertex: VertexFigures) -> str | None:
     return message("second") if vertex.apart_ms > 0 else message("first")
 
 
-def _options(job_state: JobBackend) -> Block:
-    if job_state.options is None:
+def _options(backend: JobBackend) -> Block:
+    if backend.options is None:
         return NotKnown(
             message(
                 "The configuration of the cluster is not known. It is read with the first answers "
@@ -203,7 +195,7 @@ def _options(job_state: JobBackend) -> Block:
             )
         )
     return Table.of(
-        job_state.options,
+        backend.options,
         "options",
         message("Options"),
         (
@@ -219,8 +211,8 @@ def _options(job_state: JobBackend) -> Block:
     )
 
 
-def _verdict(job_state: JobBackend) -> Verdict:
-    if job_state.is_rocksdb is None:
+def _verdict(backend: JobBackend) -> Verdict:
+    if backend.is_rocksdb is None:
         return Verdict(
             "unknown",
             message(
@@ -228,7 +220,7 @@ def _verdict(job_state: JobBackend) -> Verdict:
                 "backend, or names another one."
             ),
         )
-    if not job_state.is_rocksdb:
+    if not backend.is_rocksdb:
         return Verdict(
             "ok",
             message(
@@ -236,11 +228,11 @@ def _verdict(job_state: JobBackend) -> Verdict:
                 "or compactions."
             ),
         )
-    if job_state.vertices is None:
+    if backend.vertices is None:
         return Verdict(
             "unknown", message("Figures of RocksDB could not be read; its options are below.")
         )
-    vertices = job_state.having(ROCKSDB_FIGURES)
+    vertices = backend.having(ROCKSDB_FIGURES)
     for vertex in vertices:
         if vertex.newest["background_errors"]:
             return Verdict(

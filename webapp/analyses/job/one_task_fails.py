@@ -1,5 +1,3 @@
-"""What restarts if one task of a job fails, and what would save restarts."""
-
 from collections.abc import Iterator
 from dataclasses import replace
 

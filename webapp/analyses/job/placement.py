@@ -1,5 +1,3 @@
-"""Where the tasks of a job run, how evenly, and where Flink's own rules would place them."""
-
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, message
@@ -60,9 +58,9 @@ def placement(job: JobCurrent, inputs: Inputs) -> Document:
     return Document(_verdict(job_placement), tuple(blocks))
 
 
-def _verdict(job_placement: JobPlacement) -> Verdict:
-    now, balanced = job_placement.outcome(NOW), job_placement.outcome(BALANCED)
-    short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
+def _verdict(placement: JobPlacement) -> Verdict:
+    now, balanced = placement.outcome(NOW), placement.outcome(BALANCED)
+    short = [taskmanager for taskmanager in placement.taskmanagers if taskmanager.short_by]
     if short:
         return Verdict(
             "warn",
@@ -71,7 +69,7 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
                 "the tasks on them need at least: {taskmanager_id:name} lacks {short_by:count}. Tasks "
                 "there fail with “Insufficient number of network buffers”.",
                 short=len(short),
-                taskmanagers=len(job_placement.taskmanagers),
+                taskmanagers=len(placement.taskmanagers),
                 taskmanager_id=short[0].taskmanager_id,
                 short_by=short[0].short_by,
             ),
@@ -98,7 +96,7 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
                 ratio=ratio,
             ),
         )
-    is_better = _is_worth_balancing(job_placement)
+    is_better = _is_worth_balancing(placement)
     consequence = (
         message("Balanced tasks would bring it to {ratio:decimal2}.", ratio=balanced.max_over_mean)
         if is_better and balanced.max_over_mean is not None
@@ -117,9 +115,9 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
     )
 
 
-def _is_worth_balancing(job_placement: JobPlacement) -> bool:
-    now = job_placement.outcome(NOW) or job_placement.outcome(DEFAULT)
-    balanced = job_placement.outcome(BALANCED)
+def _is_worth_balancing(placement: JobPlacement) -> bool:
+    now = placement.outcome(NOW) or placement.outcome(DEFAULT)
+    balanced = placement.outcome(BALANCED)
     return (
         now is not None
         and now.max_over_mean is not None
@@ -131,8 +129,8 @@ def _is_worth_balancing(job_placement: JobPlacement) -> bool:
     )
 
 
-def _advice(job_placement: JobPlacement) -> Iterator[Block]:
-    short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
+def _advice(placement: JobPlacement) -> Iterator[Block]:
+    short = [taskmanager for taskmanager in placement.taskmanagers if taskmanager.short_by]
     lines: list[str] = []
     if short:
         lines.append(
@@ -140,12 +138,11 @@ def _advice(job_placement: JobPlacement) -> Iterator[Block]:
                 "Raise taskmanager.memory.network.max, and network.min with it, by {more:bytes} at "
                 "least, and taskmanager.memory.process.size by as much, so that no other part of "
                 "the memory pays for it; or let fewer tasks share a TaskManager.",
-                more=max(taskmanager.short_by for taskmanager in short)
-                * job_placement.segment_bytes,
+                more=max(taskmanager.short_by for taskmanager in short) * placement.segment_bytes,
             )
         )
-    if _is_worth_balancing(job_placement):
-        lines.append(job_placement.advice)
+    if _is_worth_balancing(placement):
+        lines.append(placement.advice)
     if lines:
         yield Advice(tuple(lines), message("What to set"))
 

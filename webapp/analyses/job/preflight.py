@@ -1,5 +1,3 @@
-"""Whether the job would restore from a snapshot, and what decides, by operator."""
-
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, list_text, message, plural

@@ -1,5 +1,3 @@
-"""How long a restore of a job would take now, by observed restores, and what it would read."""
-
 from collections.abc import Iterator
 from urllib.parse import urlencode
 

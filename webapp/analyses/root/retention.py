@@ -1,5 +1,3 @@
-"""Files of a root that nobody deletes, and who may still need them."""
-
 from collections.abc import Iterator
 
 from django.urls import reverse

@@ -1,5 +1,3 @@
-"""Print an analysis of a job, of a root or of the fleet."""
-
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from typing import Any
