@@ -94,10 +94,7 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
     run = _run(plan, lease, record, APPLY)
     if plan.approved_at is None:
         raise Halted("The plan is not approved.")
-    # Roots may have been registered since the plan was made.
-    refuse_unsafe(
-        run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places()
-    )
+    _refuse_unsafe(run)
     Applying(
         run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage(), restored_from
     )()
@@ -116,9 +113,7 @@ def _undo(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeReche
 
 def _purge(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
     run = _run(plan, lease, record, PURGE)
-    refuse_unsafe(
-        run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places()
-    )
+    _refuse_unsafe(run)
     purge(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())
     _end(plan, PlanState.PURGING, PlanState.PURGED, lease, purge_at=None)
 
@@ -154,6 +149,12 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
         record.row.attempt,
         ordered_by,
     )
+
+
+def _refuse_unsafe(run: Run) -> None:
+    # Roots may have been registered since the plan was made.
+    manifest = run.reader.manifest
+    refuse_unsafe(manifest.roots, manifest.searched_roots, planning.scanned_places())
 
 
 class _Progress:

@@ -226,14 +226,15 @@ class Journal:
         return hashlib.sha256(self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))).hexdigest()
 
     def _head(self, chunk: int, kind: str, at: datetime) -> dict[str, Any]:
-        head = {
+        return {
             "plan": self._plan,
             "verb": self._verb,
             "chunk": chunk,
             "record": kind,
             "at": instant_text(at),
+            "by": self._by,
+            "ordered_by": self._ordered_by,
         }
-        return head | {"by": self._by, "ordered_by": self._ordered_by}
 
     def _names(self) -> list[str]:
         return self._folder.names(f"journal/{self._verb}")

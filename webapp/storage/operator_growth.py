@@ -112,18 +112,15 @@ def _time_and_id(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def _point(row: dict[str, Any]) -> OperatorStatePoint:
-    sizes = {
-        name: row[name]
-        for name in (
-            "checkpoint_id",
-            "job_id",
-            "subtasks",
-            "operator_bytes",
-            "elements",
-            "union_elements",
-        )
-    }
-    return OperatorStatePoint(at_ms=_time_and_id(row)[0], **sizes)
+    names = (
+        "checkpoint_id",
+        "job_id",
+        "subtasks",
+        "operator_bytes",
+        "elements",
+        "union_elements",
+    )
+    return OperatorStatePoint(at_ms=_time_and_id(row)[0], **{name: row[name] for name in names})
 
 
 def _ancestors(job_id: str) -> list[str]:

@@ -149,11 +149,8 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
     storages = {(job.cluster, job.job_id): _storage(job.last_completed_path) for job in running}
     snapshots = _snapshots(storages)
     replicas = {(copy.cluster, copy.job_id): copy for copy in Replica.objects.all()}
-    settings, rates, trigger_times = (
-        Settings(as_plain()),
-        copy_rates(now),
-        _trigger_times(snapshots),
-    )
+    settings, rates = Settings(as_plain()), copy_rates(now)
+    trigger_times = _trigger_times(snapshots)
     jobs = []
     for job in running:
         key = job.cluster, job.job_id

@@ -118,15 +118,10 @@ def _verdict(placement: JobPlacement) -> Verdict:
 def _is_worth_balancing(placement: JobPlacement) -> bool:
     now = placement.outcome(NOW) or placement.outcome(DEFAULT)
     balanced = placement.outcome(BALANCED)
-    return (
-        now is not None
-        and now.max_over_mean is not None
-        and balanced is not None
-        and balanced.max_over_mean is not None
-        and len(now.tasks) > 1
-        and now.max_over_mean > EVEN
-        and balanced.max_over_mean * EVEN < now.max_over_mean
-    )
+    if not now or not balanced or now.max_over_mean is None or balanced.max_over_mean is None:
+        return False
+    is_uneven = len(now.tasks) > 1 and now.max_over_mean > EVEN
+    return is_uneven and balanced.max_over_mean * EVEN < now.max_over_mean
 
 
 def _advice(placement: JobPlacement) -> Iterator[Block]:

@@ -230,11 +230,8 @@ def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
     missing, unchecked = _missing(paths)
     for key, least_lengths in contents.paths.items():
         contents.operators[key].missing = len(missing & least_lengths.keys())
-    own_directory, header, properties = (
-        owner_directory(file.directory),
-        contents.header,
-        contents.properties,
-    )
+    header, properties = contents.header, contents.properties
+    own_directory = owner_directory(file.directory)
     foreign = {_parent(path) for path in paths if not is_below(_canonical(path), own_directory)}
     return Snapshot(
         file.path,

@@ -81,6 +81,7 @@ def remove_files(run_dir: str) -> None:
 def expired_rows(now: datetime) -> "Iterator[QuerySet[Any]]":
     """Rows to delete. The newest audit of each root keeps all its rows."""
     newest = _newest_of_roots()
+    is_newest = Q(audit__audit_id__in=newest)
     for model in (
         VerdictFigures,
         JobStorage,
@@ -90,12 +91,8 @@ def expired_rows(now: datetime) -> "Iterator[QuerySet[Any]]":
         MissingFile,
         AuditDoubt,
     ):
-        yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(
-            audit__audit_id__in=newest
-        )
-    old = RootFigures.objects.filter(as_of__lt=now - ALL_FIGURES).exclude(
-        audit__audit_id__in=newest
-    )
+        yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(is_newest)
+    old = RootFigures.objects.filter(as_of__lt=now - ALL_FIGURES).exclude(is_newest)
     last_of_day = (
         old.annotate(day=TruncDate("as_of"))
         .values("root", "day")
@@ -103,7 +100,7 @@ def expired_rows(now: datetime) -> "Iterator[QuerySet[Any]]":
         .values("last")
     )
     yield old.exclude(pk__in=last_of_day)
-    yield RootFigures.objects.filter(as_of__lt=now - HISTORY).exclude(audit__audit_id__in=newest)
+    yield RootFigures.objects.filter(as_of__lt=now - HISTORY).exclude(is_newest)
     expired_audits = Q(state=AuditState.FAILED, created_at__lt=now - FAILED) | Q(
         state=AuditState.LOADED, as_of__lt=now - HISTORY
     )
