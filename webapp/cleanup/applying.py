@@ -145,7 +145,8 @@ class Applying:
             if row.outcome == FileOutcome.QUARANTINED:
                 self._quarantined.add(row.path)
             elif row.outcome != FileOutcome.GONE:
-                self._watch.read(_metadata_of(planned[row.path]))
+                file = planned[row.path]
+                self._watch.read(MetadataFile(file.path, read_at=file.source, within=file.base))
 
     def _refuse_future(self) -> None:
         for audit in self._run.reader.manifest.audits:
@@ -231,10 +232,6 @@ class Applying:
             f"{why}. Everything that the plan had moved was put back{exception}. Look for a "
             "directory that has two names."
         )
-
-
-def _metadata_of(file: Planned) -> MetadataFile:
-    return MetadataFile(file.path, read_at=file.source, within=file.base)
 
 
 def _sentence_on(missed: Sequence[Reference]) -> str:

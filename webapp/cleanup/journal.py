@@ -87,7 +87,9 @@ class Journal:
         finished = self.finished_chunks()
         if not finished:
             return None
-        return self._digest(min(finished) if self._verb == UNDO else max(finished))
+        chunk = min(finished) if self._verb == UNDO else max(finished)
+        content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
+        return hashlib.sha256(content).hexdigest()
 
     def finished_chunks(self) -> list[int]:
         """Chunks with an effect, ascending."""
@@ -221,9 +223,6 @@ class Journal:
         for chunk in self.finished_chunks():
             total.update(self.read(chunk).counts)
         return total
-
-    def _digest(self, chunk: int) -> str:
-        return hashlib.sha256(self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))).hexdigest()
 
     def _head(self, chunk: int, kind: str, at: datetime) -> dict[str, Any]:
         return {

@@ -80,13 +80,12 @@ class FreshVerdicts:
         objections = {}
         for file in files:
             row = by_path.get(file.path)
+            accepted = (WASTE, ORPHAN) if file.verdict == WASTE else (ORPHAN,)
             if row is None:
                 objections[file.path] = "the audit right before finds it in use, or not at all"
             elif rows_of_path[file.path] > 1 or row["listed_path"] != file.source:
                 objections[file.path] = "another file has the same canonical name by now"
-            elif row["verdict"] not in _accepted_verdicts(file.verdict) and not _lost_its_referrer(
-                row, file, quarantined
-            ):
+            elif row["verdict"] not in accepted and not _lost_its_referrer(row, file, quarantined):
                 objections[file.path] = f"now {row['verdict']}, {row['reason']}"
         return objections
 
@@ -98,7 +97,3 @@ def _lost_its_referrer(row: Mapping[str, Any], file: Planned, quarantined: Set[s
         and row["reason"] == VANISHED_REFERRER
         and row["last_referrer"] in quarantined
     )
-
-
-def _accepted_verdicts(planned: str) -> tuple[str, ...]:
-    return (WASTE, ORPHAN) if planned == WASTE else (ORPHAN,)

@@ -155,8 +155,8 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
     for job in running:
         key = job.cluster, job.job_id
         allowed_ms = settings.limits(*key, job.name)[BEHIND] * 1000
-        job_snapshots, storage = snapshots.get(key, _JobSnapshots()), storages[key]
-        copy = _copy(storage, replicas.get(key), job_snapshots.elsewhere, trigger_times.get(key))
+        choices, storage = snapshots.get(key, _JobSnapshots()), storages[key]
+        copy = _copy(storage, replicas.get(key), choices.elsewhere, trigger_times.get(key))
         age = age_ms(now, copy.recovery_point if copy else None)
         rate = rates.get(storage)
         jobs.append(
@@ -168,14 +168,12 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
                 copy=copy,
                 age_ms=age,
                 allowed_ms=allowed_ms,
-                newest=job_snapshots.newest,
+                newest=choices.newest,
                 relocatable_age_ms=age_ms(
-                    now, job_snapshots.relocatable.written if job_snapshots.relocatable else None
+                    now, choices.relocatable.written if choices.relocatable else None
                 ),
-                move_ms=rate.duration_ms(
-                    job_snapshots.newest.files, job_snapshots.newest.size_bytes
-                )
-                if rate and job_snapshots.newest
+                move_ms=rate.duration_ms(choices.newest.files, choices.newest.size_bytes)
+                if rate and choices.newest
                 else None,
             )
         )
@@ -196,22 +194,22 @@ def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _JobSnapshots]:
         if key not in storages:
             continue
         snapshot = _snapshot(row)
-        job_snapshots = by_job.setdefault(key, _JobSnapshots())
+        choices = by_job.setdefault(key, _JobSnapshots())
         if snapshot.relocatable:
-            job_snapshots.relocatable = snapshot
+            choices.relocatable = snapshot
         if snapshot.storage == (storages[key] or snapshot.storage):
-            job_snapshots.newest = snapshot
+            choices.newest = snapshot
         elif snapshot.self_contained:
-            job_snapshots.elsewhere = snapshot
+            choices.elsewhere = snapshot
     return by_job
 
 
 def _trigger_times(snapshots: Mapping[Key, _JobSnapshots]) -> dict[Key, datetime]:
     """When the snapshots ``elsewhere`` were triggered."""
     keys = {
-        (*key, job_snapshots.elsewhere.checkpoint_id): key
-        for key, job_snapshots in snapshots.items()
-        if job_snapshots.elsewhere
+        (*key, choices.elsewhere.checkpoint_id): key
+        for key, choices in snapshots.items()
+        if choices.elsewhere
     }
     facts = CheckpointFact.objects.filter(
         job_id__in={job_id for _cluster, job_id, _checkpoint in keys},
@@ -384,16 +382,15 @@ def _facts(fleet: FleetReadiness) -> Facts:
             Fact(
                 "oldest_ms",
                 message("Oldest recovery point"),
-                max((job.age_ms for job in jobs if job.age_ms and _is_away(job)), default=None),
+                max(
+                    (job.age_ms for job in jobs if job.age_ms and job.state in ("late", "ready")),
+                    default=None,
+                ),
                 "ms",
                 lost,
             ),
         )
     )
-
-
-def _is_away(job: JobReadiness) -> bool:
-    return job.state in ("late", "ready")
 
 
 def _unknowns(fleet: FleetReadiness) -> Iterator[NotKnown]:
@@ -419,10 +416,6 @@ def _unknowns(fleet: FleetReadiness) -> Iterator[NotKnown]:
         )
 
 
-def _replication_link(job: JobReadiness) -> Link:
-    return Link(job.name, reverse("replication", args=(job.cluster, job.job_id)))
-
-
 def _jobs(jobs: Sequence[JobReadiness]) -> Table:
     by_any_tool = message(
         "how old the newest snapshot is whose paths are relative: a canonical or native savepoint, "
@@ -435,7 +428,13 @@ def _jobs(jobs: Sequence[JobReadiness]) -> Table:
         "jobs",
         message("Jobs"),
         (
-            Column("job", message("Job"), value=_replication_link),
+            Column(
+                "job",
+                message("Job"),
+                value=lambda job: Link(
+                    job.name, reverse("replication", args=(job.cluster, job.job_id))
+                ),
+            ),
             Column("cluster", message("Cluster")),
             Column("storage", message("Storage"), "mono", value=lambda job: job.storage or None),
             Column("state", message("State"), value=lambda job: STATES[job.state]),

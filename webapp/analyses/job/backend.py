@@ -87,7 +87,13 @@ def _vertices(vertices: list[VertexFigures]) -> Table:
         message("RocksDB by vertex"),
         (
             Column("vertex", message("Vertex"), value="name"),
-            Column("stalled", message("Stalled"), "count", stalled, _stalled),
+            Column(
+                "stalled",
+                message("Stalled"),
+                "count",
+                stalled,
+                lambda vertex: vertex.stalled if vertex.samples else None,
+            ),
             Column("samples", message("Samples"), "count"),
             Column("writes_stopped", message("Stopped"), "count", stopped, "newest.writes_stopped"),
             Column("level0_files", message("Level 0"), "count", level0, "newest.level0_files"),
@@ -110,10 +116,6 @@ def _vertices(vertices: list[VertexFigures]) -> Table:
             "As last reported, over all subtasks and states of a vertex. –: that metric is off."
         ),
     )
-
-
-def _stalled(vertex: VertexFigures) -> int | None:
-    return vertex.stalled if vertex.samples else None
 
 
 def _inputs(backend: JobBackend) -> Iterator[Block]:

@@ -168,7 +168,14 @@ def _operators(result: Preflight) -> Table:
                 "stored.uid",
             ),
             Column("state_bytes", message("Size"), "bytes", value="stored.state_bytes"),
-            Column("kinds", message("Kinds of state"), "mono", value=_kinds),
+            Column(
+                "kinds",
+                message("Kinds of state"),
+                "mono",
+                value=lambda operator: (
+                    ", ".join(sorted(operator.stored.kinds)) if operator.stored else None
+                ),
+            ),
             Column(
                 "parallelism", message("Parallelism"), "count", in_snapshot, "stored.parallelism"
             ),
@@ -202,7 +209,3 @@ def _operators(result: Preflight) -> Table:
 def _name(operator: OperatorFate) -> str | None:
     stored, planned = operator.stored, operator.planned
     return (stored.name if stored else None) or (planned.name if planned else None)
-
-
-def _kinds(operator: OperatorFate) -> str | None:
-    return ", ".join(sorted(operator.stored.kinds)) if operator.stored else None

@@ -22,7 +22,6 @@ from webapp.analyses.recovery.job_restores import (
     SAVEPOINT,
     Choice,
     JobRestores,
-    OperatorState,
     job_restores,
 )
 from webapp.fleet.models import JobCurrent
@@ -211,7 +210,11 @@ def _operator_states(restores: JobRestores) -> Table:
         message("Operator state"),
         (
             Column("operator", message("Operator"), value="name"),
-            Column("states", message("States"), value=_state_names),
+            Column(
+                "states",
+                message("States"),
+                value=lambda state: ", ".join(name for name, _, _ in state.trend.states[:3]),
+            ),
             Column("subtasks", message("Subtasks"), "count", value="trend.newest.subtasks"),
             Column("elements", message("Elements"), "count", value="trend.newest.elements"),
             Column("operator_bytes", message("Size"), "bytes", value="trend.newest.operator_bytes"),
@@ -225,7 +228,3 @@ def _operator_states(restores: JobRestores) -> Table:
             "from, in the audits of seven days."
         ),
     )
-
-
-def _state_names(state: OperatorState) -> str:
-    return ", ".join(name for name, _mode, _elements in state.trend.states[:3])

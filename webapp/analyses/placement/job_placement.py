@@ -16,7 +16,7 @@ from spark_jobs.diagnosis.samples import EVENLY_SPREAD, LOAD_BALANCE_MODE
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import regions, restarted_by_taskmanager
-from spark_jobs.placement.slots import Placement, simulate
+from spark_jobs.placement.slots import simulate
 from spark_jobs.placement.spread import Spread, spread
 from webapp.fleet.job_plan import buffer_settings, plan_of, restarts_all
 from webapp.fleet.models import JobCurrent
@@ -181,7 +181,7 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
         (DEFAULT, simulated_spread.by_default),
         (BALANCED, simulated_spread.balanced),
     ):
-        indices = _indices(plan, placement)
+        indices = [placement.taskmanagers(position) for position in range(len(plan.vertices))]
         outcomes.append(_outcome(key, plan, spread(plan, indices, len(slots_each), settings)))
     region_labels = regions(plan, full=restarts_all(job.configuration))
     return JobPlacement(
@@ -238,10 +238,6 @@ def _slots_each(plan: Plan, sampled: Sampled, ids: Sequence[str]) -> tuple[list[
             taskmanagers=taskmanagers,
         )
     ]
-
-
-def _indices(plan: Plan, placement: Placement) -> list[Indices]:
-    return [placement.taskmanagers(position) for position in range(len(plan.vertices))]
 
 
 def _outcome(key: str, plan: Plan, spread: Spread) -> Outcome:

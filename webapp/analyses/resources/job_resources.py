@@ -206,6 +206,7 @@ def resources_of(
     parts = combine_parts([*current, *gone])
     per_taskmanager = sum(part.spare_bytes for part in parts)
     shares = [1.0 if (share := budget.share(job_id)) is None else share for budget in current]
+    memory_bytes = _weighted_sum((budget.process_bytes for budget in current), shares)
     return JobResources(
         cluster,
         job_id,
@@ -215,7 +216,7 @@ def resources_of(
         None
         if any(budget.job_slots is None for budget in current)
         else sum((budget.job_slots or {}).get(job_id, 0) for budget in current),
-        _rounded(_weighted_sum((budget.process_bytes for budget in current), shares)),
+        None if memory_bytes is None else round(memory_bytes),
         round(per_taskmanager * sum(shares)),
         _weighted_sum(
             (budget.cpu_allotted for budget in current),
@@ -280,10 +281,6 @@ def _weighted_sum(values: Iterable[float | None], shares: Sequence[float]) -> fl
         for value, share in zip(values, shares, strict=True)
     ]
     return None if None in weighted else sum(value or 0 for value in weighted)
-
-
-def _rounded(value: float | None) -> int | None:
-    return None if value is None else round(value)
 
 
 log = logging.getLogger(__name__)

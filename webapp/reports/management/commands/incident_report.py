@@ -76,7 +76,14 @@ class Command(PreparedCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        document = self._gather(options, timezone.now())
+        now = timezone.now()
+        document = incident.gather(
+            self._scope(options, now),
+            uid=new_report_uid(),
+            made_at=now,
+            made_by=command_line_name(),
+            from_alert=options["alert"] or "",
+        )
         files = _write(document, options["out"])
         if options["json"]:
             headline = {
@@ -89,15 +96,6 @@ class Command(PreparedCommand):
             self.stdout.write(f"{document.title}\n{document.pages.verdict.sentence}")
             for path in files.values():
                 self.stdout.write(f"  {path}")
-
-    def _gather(self, options: dict[str, Any], now: datetime) -> Report:
-        return incident.gather(
-            self._scope(options, now),
-            uid=new_report_uid(),
-            made_at=now,
-            made_by=command_line_name(),
-            from_alert=options["alert"] or "",
-        )
 
     def _scope(self, options: dict[str, Any], now: datetime) -> ReportScope:
         if options["alert"]:
