@@ -139,7 +139,7 @@ class Applying:
         return None
 
     def _remember(self, chunk: Chunk, rows: Sequence[Row]) -> None:
-        """Remember quarantined files; protect the files that a checkpoint which stays refers to."""
+        """Remember quarantined files; protect what the other checkpoints refer to."""
         planned = {file.path: file for file in self._run.planned(chunk)}
         for row in rows:
             if row.outcome == FileOutcome.QUARANTINED:
@@ -161,7 +161,7 @@ class Applying:
             raise Halted("The plan expired before it was done; what is left is for a new plan.")
 
     def _audit_again(self) -> None:
-        """Audit everything if the last audit is too old, or if a job was restored from a planned
+        """Audit again if the last audit is too old, or if a job was restored from a planned
         checkpoint since. Raises :class:`Halted` in doubt.
         """
         manifest = self._run.reader.manifest

@@ -24,6 +24,4 @@ class Halted(CleanupError):
 
 
 class PutBack(Halted):
-    """A retained checkpoint missed files that the plan had moved. All files were put back, and the
-    plan has ended.
-    """
+    """A retained checkpoint missed files of the plan. All files were put back; the plan has ended."""

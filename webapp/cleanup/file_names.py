@@ -31,9 +31,7 @@ def name_of(path: str) -> str:
 
 
 def below_job(folder: str) -> str:
-    """The part of a folder's path from the directory of a job on, in lower case; the whole path if
-    no directory is of a job.
-    """
+    """The path from the directory of a job on, or the whole path; in lower case."""
     match = _OF_JOB.search(folder.lower())
     return match[1] if match else folder.lower()
 
@@ -48,9 +46,7 @@ class PlaceMatcher:
         self._parents = {parent for place in self._directories for parent in _parents(place)}
 
     def among(self, paths: pa.Array | pa.ChunkedArray) -> set[str]:
-        """Files below one of the directories, below the job's directory that contains one, or of one
-        of the jobs.
-        """
+        """Files below a directory, below the job's directory that contains it, or of a job."""
         return {path for path in paths.to_pylist() if self._matches(path)}
 
     def _matches(self, path: str) -> bool:

@@ -18,8 +18,8 @@ from webapp.work.runs import RunRecord
 
 @dataclass(frozen=True)
 class FreshAudits:
-    """Audits all registered roots, since a checkpoint in one root may refer to files in another.
-    ``roots``: URIs of the plan's roots.
+    """Audits all registered roots, since checkpoints may refer to files in other roots. ``roots``:
+    URIs of the plan's roots.
     """
 
     roots: list[str]

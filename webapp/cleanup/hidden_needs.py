@@ -26,8 +26,8 @@ _JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+/_metadata\Z")
 
 
 class HiddenNeeds:
-    """Needs according to one audit. ``attested``: directories and ids of jobs that are dead
-    according to statements that the plan rests on.
+    """Needs according to one audit. ``attested``: directories and ids of jobs that were dead by
+    statements which the plan quotes.
     """
 
     def __init__(self, audit: FreshAudit, attested: Iterable[str] = ()) -> None:

@@ -145,8 +145,8 @@ class Hiding:
         return [rows[file.path] for file in files]
 
     def _delete(self, files: Sequence[Planned], *, interrupted: Collection[str]) -> list[Row]:
-        """Deletes the hidden version first: without its marker it would be current again. Then the
-        marker is deleted, if the key has no other version.
+        """Deletes the hidden version first, which would be current without its marker; then the
+        marker, if the key has no other version.
         """
         rows: dict[str, Row] = {}
         deletions: dict[str, Object] = {}

@@ -78,7 +78,7 @@ class Journal:
 
     @cached_property
     def _interrupted(self) -> set[int]:
-        """Chunks begun before this journal was opened. Kept, because listing is expensive."""
+        """Chunks begun before this journal was opened; cached, since listing is expensive."""
         return set(self.open_chunks())
 
     @cached_property
@@ -183,8 +183,8 @@ class Journal:
     def refuse_foreign(
         self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]
     ) -> None:
-        """Raises :class:`PlanDamaged` if the journal files ``names`` of a chunk contain files that
-        the plan lacks, or other places of files. ``planned``: path → bytes and place in quarantine.
+        """Raises :class:`PlanDamaged` if the journal files ``names`` of a chunk have files that the
+        plan lacks, or other places. ``planned``: path → bytes and place in quarantine.
         """
         foreign = [path for path in self._read_intents(chunk, names) if path not in planned]
         if any(map(_is_effect, names)):

@@ -73,8 +73,8 @@ class SearchedAudit:
 
 @dataclass(frozen=True)
 class PlanManifest:
-    """``withheld_files``: reason → number of files. The first ``metadata_parts`` of ``parts`` contain
-    only ``_metadata``.
+    """``withheld_files``: reason → number. The first ``metadata_parts`` of ``parts`` have only
+    ``_metadata``.
     """
 
     created_at: str

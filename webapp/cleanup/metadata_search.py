@@ -19,11 +19,8 @@ _DATA_OF_A_JOB = frozenset({"shared", "taskowned", "dstl"})
 
 def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
     """All ``_metadata`` below the roots; missing roots are skipped. Raises ``OSError`` if a
-    directory cannot be listed.
-
-    Links to directories are not followed; audits have doubts about them. A ``_metadata`` that is a
-    link can be read only if it leads to a file below its root. ``chk-N`` is a checkpoint only in the
-    directory of a job.
+    directory cannot be listed. Links to directories are not followed; audits have doubts about
+    them. A ``_metadata`` that is a link is readable only if it leads to a file below its root.
     """
     for root in roots:
         listable = directories(root.reading)

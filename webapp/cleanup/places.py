@@ -64,9 +64,9 @@ class TreeFiles:
 
 @dataclass(frozen=True)
 class Planned:
-    """One planned file: ``source`` is its place before the move, ``target`` in quarantine; a file
-    that stays in place has equal ones. ``base``: where its root is read; ``quarantine``: the folder
-    above all plans, or ``base``. ``version``, ``markers``: see :class:`webapp.cleanup.journal.Row`.
+    """One planned file, with its place before the move (``source``) and in quarantine (``target``);
+    they are equal if it stays. ``base``: where its root is read; ``quarantine``: the folder above
+    all plans, or ``base``. ``version``, ``markers``: see :class:`webapp.cleanup.journal.Row`.
     """
 
     path: str
@@ -93,7 +93,7 @@ class Planned:
 
 
 class Places:
-    """Finds where planned files lie before they are moved, and in quarantine."""
+    """Places of planned files before the move and in quarantine."""
 
     def __init__(self, manifest: PlanManifest, plan: str) -> None:
         self._roots = {root.uri: root for root in manifest.roots}

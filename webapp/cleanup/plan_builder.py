@@ -35,8 +35,8 @@ from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.verdicts import batches
 
 MOST_FILES = 5_000_000
-"""Of one plan; the next plan has the remaining files. To check new checkpoints, the hashes of all
-names are in memory, 8 bytes each.
+"""The next plan has the remaining files. Hashes of all names are in memory to check new
+checkpoints, 8 bytes each.
 """
 
 Say = Callable[[str], None]
@@ -122,7 +122,7 @@ def build(
 def _planned_rows(
     request: PlanRequest, requirements: ProofRequirements, writer: "_Writer", *, metadata: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of ``_metadata``, or all other rows. Files with the same canonical path are left out."""
+    """Rows of ``_metadata``, or all others. Files with the same canonical path are left out."""
     for batch in _without_doubles(
         batches(request.verdict_files, request.audit_id),
         writer.withheld if not metadata else Counter(),
@@ -167,7 +167,7 @@ def _without_doubles(
 def _drop_doubles(
     rows: pa.RecordBatch, is_double: pa.Array, is_complete: pa.Array, withheld: Counter[str]
 ) -> pa.RecordBatch:
-    """Complete rows without doubles, which are counted in ``withheld``."""
+    """Complete rows without doubles, which are counted."""
     doubles = pc.sum(pc.and_(is_double, is_complete)).as_py() or 0
     if doubles:
         withheld["two_files_of_one_name"] += doubles

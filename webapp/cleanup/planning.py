@@ -122,8 +122,8 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
 
 
 def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
-    """Statements on dead jobs that count now and counted when the audit was made. Raises
-    :class:`PlanRefused` if a statement that the audit used ended afterwards.
+    """Statements on dead jobs that count now and when the audit was made. Raises
+    :class:`PlanRefused` if a statement that the audit used has ended.
     """
     at_audit = StorageStatement.objects.filter(kind=DEAD_JOB, stated_at__lte=audit.created_at)
     contradicted = set(

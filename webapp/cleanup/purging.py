@@ -20,8 +20,8 @@ MOST_NAMED = 3
 
 
 def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
-    """Raises :class:`Halted` if a checkpoint now refers to a quarantined file under any name, or if
-    a job may need a file without a reference. Such files are not deleted.
+    """Raises :class:`Halted` if a checkpoint refers to a quarantined file under any name, or if a
+    job may need one without a reference. Such files are not deleted.
     """
     manifest, storage = run.reader.manifest, storage or Storage()
     refuse_unsafe(manifest.roots, manifest.searched_roots)
@@ -79,8 +79,8 @@ def _refuse_needed(files: Sequence[Planned]) -> None:
 def _refuse_missed(
     files: Sequence[Planned], referred: References, watch: Watch, storage: Storage
 ) -> None:
-    """Raises :class:`Halted` if a reference leads to a quarantined file. A reference to another path
-    is harmless if another copy exists at that path.
+    """Raises :class:`Halted` if a reference leads to a quarantined file. A reference to another
+    path is harmless if it leads to another copy.
     """
     hits: list[Reference] = []
     for file in files:

@@ -16,7 +16,7 @@ def beside(read_at: str) -> str:
 
 
 def folder_of(quarantine: str, plan: str, root_number: int) -> str:
-    """A folder of one root and plan, since several plans may share a quarantine."""
+    """Plans may share a quarantine, so each plan and root has its folder."""
     return f"{quarantine.rstrip('/')}/{plan}/{root_number}"
 
 

@@ -26,8 +26,8 @@ AT_ONCE = 16
 
 @dataclass
 class Run:
-    """One attempt at one plan. ``hold`` renews the lease; it raises if another process has taken
-    over the plan, or after another order. ``progress`` gets verb and outcomes after each chunk.
+    """One attempt at one plan. ``hold`` renews the lease; it raises if the plan has another process
+    or order. ``progress`` gets verb and outcomes after each chunk.
     """
 
     reader: PlanReader

@@ -25,9 +25,8 @@ class VerdictKey(NamedTuple):
 
 
 def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.RecordBatch]:
-    """Rows of one audit with the columns of a plan, in order; ``files`` may have any order.
-
-    Raises :class:`PlanRefused` if the rows are not sorted, because merging relies on the order.
+    """Rows of one audit with the columns of a plan, in order; ``files`` may have any order. Raises
+    :class:`PlanRefused` if the rows are not sorted.
     """
     columns = VERDICT_COLUMNS if audit_id is None else [*VERDICT_COLUMNS, "audit_id"]
     last: VerdictKey | None = None

@@ -35,8 +35,8 @@ class PlannedPaths:
         self._sorted = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.int64)
 
     def among(self, paths: pa.Array) -> list[str]:
-        """Paths with the name of a planned file, in any directory. In one case of 10^12, only the
-        hashes of the names are equal.
+        """Paths with the name of a planned file, in any directory. One in 10^12 has only the same
+        hash.
         """
         if not len(self._sorted) or not len(paths):
             return []
@@ -84,8 +84,8 @@ class Watch:
         self._next_look = 0.0
 
     def look(self, *, at_once: bool = False) -> None:
-        """Looking takes at most half of the time: for as long as a search took, later calls without
-        ``at_once`` do nothing.
+        """Looking takes at most half of the time: after a search, calls without ``at_once`` do
+        nothing for as long as it took.
         """
         began = self._clock()
         if began < self._next_look and not at_once:

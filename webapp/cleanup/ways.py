@@ -58,8 +58,8 @@ def _way(run: Run, file: Planned) -> Mechanism:
 
 
 def way_in_place(read_at: str, *, waste: bool, grace: timedelta) -> Way | None:
-    """How files can wait in place; ``None`` if they must be moved. Tags are not used for waste,
-    because a tagged checkpoint stays readable and still needs its files; nor if versioning was
+    """How files can wait in place; ``None`` if they must be moved. Waste is not tagged, because
+    tagged checkpoints stay readable and need their files. Nor are files tagged if versioning was
     suspended, because old versions would stay.
     """
     bucket = Bucket.of(read_at)

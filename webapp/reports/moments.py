@@ -73,25 +73,25 @@ def _checkpoints(jobs: Jobs, span: Span) -> Iterator[Moment]:
         ):
             run = list(group)
             first, last = run[0], run[-1]
-            outcome_words = Message(outcome.replace("_", " "), {})
+            word = Message(outcome.replace("_", " "), {})
             if is_savepoint:
                 title = message(
                     "Savepoint {checkpoint_id:number} {outcome:name}",
                     checkpoint_id=first["checkpoint_id"],
-                    outcome=outcome_words,
+                    outcome=word,
                 )
             elif len(run) == 1:
                 title = message(
                     "Checkpoint {checkpoint_id:number} {outcome:name}",
                     checkpoint_id=first["checkpoint_id"],
-                    outcome=outcome_words,
+                    outcome=word,
                 )
             else:
                 title = message(
                     "{run:number} checkpoints {outcome:name}: {checkpoint_id:number} to "
                     "{checkpoint_id2:number}",
                     run=len(run),
-                    outcome=outcome_words,
+                    outcome=word,
                     checkpoint_id=first["checkpoint_id"],
                     checkpoint_id2=last["checkpoint_id"],
                 )

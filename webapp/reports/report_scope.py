@@ -55,9 +55,7 @@ class ReportScope:
 
 
 def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
-    """Rows of these jobs, and of other combinations of their clusters and ids, which the caller must
-    leave out.
-    """
+    """Rows of these jobs, and of other combinations of their clusters and ids, to be left out."""
     return JobCurrent.objects.filter(
         cluster__in={key.cluster for key in keys}, job_id__in={key.job_id for key in keys}
     )

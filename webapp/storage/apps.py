@@ -12,9 +12,7 @@ class StorageConfig(AppConfig):
 
 
 def _withdraw_attestations(instance: Any, **_: object) -> None:
-    """Withdraw the attestations of the deleted cluster's roots. A root of several clusters would
-    otherwise seem attested for the remaining clusters alone.
-    """
+    """Withdraw attestations of its roots, which would otherwise seem to be for the other clusters."""
     from webapp.storage.models import StorageRoot
 
     # The user who removes the cluster may not see the other clusters.

@@ -30,8 +30,8 @@ def answer(value: bool | None, no: Badge = NO) -> Badge:
 
 
 MISSED_AUDITS = 3
-"""Audits are late after so many intervals, as cycles are (:mod:`webapp.fleet.freshness`): a restart
-of the workers may skip one audit.
+"""After so many intervals an audit is late, as a cycle (:mod:`webapp.fleet.freshness`): a restart
+of the workers may skip one.
 """
 
 

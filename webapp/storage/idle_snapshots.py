@@ -38,10 +38,8 @@ class KeptSavepoint:
 
 @dataclass(frozen=True)
 class EndedJob:
-    """Checkpoints of an ended job, which Flink no longer deletes.
-
-    ``needed_by``: ids of the jobs that were restored from them, or whose snapshots refer to their
-    files.
+    """Checkpoints of an ended job, which Flink no longer deletes. ``needed_by``: ids of jobs that
+    were restored from them or whose snapshots refer to their files.
     """
 
     directory: str

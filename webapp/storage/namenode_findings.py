@@ -1,5 +1,5 @@
-"""Opens and renews findings of the rules on declared NameNodes. A finding is closed by good
-readings, or if its cluster no longer declares a NameNode. If JMX does not answer, it stays open.
+"""Opens and renews findings of the rules on declared NameNodes. Good readings close a finding, as
+does the end of the declaration. If JMX does not answer, findings stay open.
 """
 
 from datetime import datetime, timedelta

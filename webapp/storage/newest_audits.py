@@ -73,7 +73,7 @@ def latest_checkpoint(metadata_path: str) -> CheckpointStorage | None:
 
 def latest_audits() -> "QuerySet[Any]":
     """``audit_id`` of the newest audit of each root, as a subquery. Includes roots that the user
-    may not see, since such a root may contain jobs that the user may see.
+    may not see, which may contain jobs that the user may see.
     """
     audits: QuerySet[Any] = _newest(RootFigures._base_manager).values("audit_id")
     return audits

@@ -49,7 +49,7 @@ class Unreferenced:
 
 
 def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> Unreferenced | None:
-    """``rows`` are the figures of one root; None if none of its files is unreferenced and recent."""
+    """``rows``: figures of one root. None if they have no recent files."""
     recent = [row for row in rows if row.verdict == RECENT]
     if not recent or audit.as_of is None:
         return None
@@ -70,9 +70,9 @@ def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> Unrefer
 
 @dataclass(frozen=True)
 class ProvableStep:
-    """``files`` and ``bytes``, with those of earlier steps, that can be proven ``at`` an instant if
-    nothing changes; ``at`` is None for files that wait for the next checkpoint of their job.
-    ``shortened_by``: what would prove the files earlier.
+    """``files`` and ``bytes`` that can be proven by ``at`` if nothing changes, with those of
+    earlier steps. ``at``: None for files that wait for a checkpoint of their job. ``shortened_by``:
+    what would prove them earlier.
     """
 
     at: datetime | None

@@ -223,9 +223,7 @@ class ShownDoubt:
 
 
 def visible_doubt(row: AuditDoubt) -> AuditDoubt:
-    """The doubt as the current user may see it: a user of some clusters sees no places, sizes and
-    details of other roots.
-    """
+    """The doubt without places, sizes and details that the current user may not see."""
     if scopes.current().is_everything:
         return row
     visible = copy(row)

@@ -45,7 +45,7 @@ def state(
     stated: StatedSubject, reason: str, name: str, user: User | None = None
 ) -> StorageStatement:
     """Records a statement in place of an earlier one. Raises :class:`InputRefused` if Weir knows
-    that it is not true, or if no audit knows the subject.
+    that it is not true, or no audit knows the subject.
     """
     if not reason.strip():
         raise InputRefused(gettext("Give the reason: it is shown wherever the statement counts."))
@@ -155,7 +155,7 @@ def _check_dead_job(stated: StatedSubject) -> dict[str, Any]:
             )
         _refuse_running(jobs)
         return {"subject": _directory_of(stated), "job_id": stated.job_id}
-    subject = _canonical_in_root(stated.subject)
+    subject = _uri_in_root(stated.subject)
     match = _JOB_DIRECTORY.fullmatch(subject)
     if match is None:
         raise InputRefused(
@@ -219,7 +219,7 @@ def _refuse_running(jobs: Any) -> None:
 
 
 def _check_excluded(stated: StatedSubject) -> dict[str, Any]:
-    subject = _canonical_in_root(stated.subject)
+    subject = _uri_in_root(stated.subject)
     if StorageRoot.objects.filter(uri=subject).exists():
         raise InputRefused(
             gettext("%(subject)s is a root: remove or pause it instead.") % {"subject": subject}
@@ -228,7 +228,7 @@ def _check_excluded(stated: StatedSubject) -> dict[str, Any]:
 
 
 def _check_foreign_file(stated: StatedSubject) -> dict[str, Any]:
-    subject = _canonical_in_root(stated.subject)
+    subject = _uri_in_root(stated.subject)
     for doubt in AuditDoubt.objects.filter(audit__in=latest_audits(), subject=subject):
         for statement in doubt.statements:
             if statement["kind"] == FOREIGN_FILE:
@@ -263,7 +263,7 @@ def _canonical(entered: str) -> str:
     return uri
 
 
-def _canonical_in_root(entered: str) -> str:
+def _uri_in_root(entered: str) -> str:
     subject = _canonical(entered)
     if not any(is_below(subject, uri) for uri in StorageRoot.objects.values_list("uri", flat=True)):
         raise InputRefused(

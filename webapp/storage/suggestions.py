@@ -95,10 +95,10 @@ def above_entropy(uri: str) -> str | None:
     with random characters, and drops it in names of ``_metadata``. Source: Flink's
     ``EntropyInjector``, ``AbstractS3FileSystemFactory``.
     """
-    return _directory_above_key(uri, _entropy_keys(_configurations()))
+    return _above_key(uri, _entropy_keys(_configurations()))
 
 
-def _directory_above_key(uri: str, keys: Iterable[str]) -> str | None:
+def _above_key(uri: str, keys: Iterable[str]) -> str | None:
     if not uri.startswith("s3://"):
         return None
     bucket = uri.partition("://")[2].partition("/")[0]
@@ -124,7 +124,7 @@ def _make_suggestions(path_places: Iterable[Place]) -> list[Suggestion]:
             uri = canonical(place.directory, spellings)
         except BadUri:
             continue
-        places.setdefault(_directory_above_key(uri, keys) or uri, []).append(place)
+        places.setdefault(_above_key(uri, keys) or uri, []).append(place)
     suggested = []
     for uri, places_of_uri in sorted(places.items()):
         if not any(uri != other and is_below(uri, other) for other in places):
@@ -166,9 +166,7 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _last_paths() -> Iterator[tuple[str, str | None]]:
-    """Last checkpoints of all known jobs, also of jobs that ended long ago: a checkpoint may refer to
-    any root.
-    """
+    """Last checkpoints of all known jobs, even long ended ones: they may refer to any root."""
     jobs = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
     yield from jobs.values_list("cluster", "last_completed_path").iterator(5_000)
 

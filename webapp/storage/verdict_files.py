@@ -50,8 +50,8 @@ class FileQuery:
 
 @dataclass(frozen=True)
 class FilePage:
-    """``after``: the path after which the next page begins, empty at the end. ``incomplete``: the
-    page ended early because ``most_scanned`` rows were read.
+    """``after``: last path before the next page, empty at the end. ``incomplete``: the page ended
+    early, after ``most_scanned`` rows.
     """
 
     rows: list[dict[str, Any]]

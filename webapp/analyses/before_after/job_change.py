@@ -326,7 +326,7 @@ def _marks(cluster: str, job_ids: Sequence[str], start: datetime, end: datetime)
 def _attempts(
     attempts: Sequence[JobCurrent], at: datetime
 ) -> tuple[JobCurrent | None, JobCurrent | None]:
-    """The last attempt before the instant and the first after it, which may be the same."""
+    """The last attempt before the instant and the first after it; they may be the same."""
     by_begin = sorted(
         (job for job in attempts if began_at(job)), key=lambda job: (began_at(job), job.pk)
     )

@@ -136,7 +136,7 @@ _CACHED_CLASSES = (NameNodes, NameNode, FleetCalls, FileSystemCalls, BusyJob)
 
 
 def look_up_fleet_calls(now: datetime) -> FleetCalls:
-    """Cached briefly: tables and chart of a page need the same data."""
+    """Cached briefly: tables and chart need the same data."""
     key = answer_key("fleet-calls", _CACHED_CLASSES, end_of_step(now))
     cached = cache.get(key)
     if isinstance(cached, FleetCalls):

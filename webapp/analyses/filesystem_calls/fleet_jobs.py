@@ -129,5 +129,5 @@ def _job(
 
 def file_system_of(path: str) -> str:
     """The scheme and authority of a URI; "" if it has no scheme."""
-    parts = urlsplit(path) if path else None
-    return f"{parts.scheme}://{parts.netloc}" if parts and parts.scheme else ""
+    parts = urlsplit(path)
+    return f"{parts.scheme}://{parts.netloc}" if parts.scheme else ""

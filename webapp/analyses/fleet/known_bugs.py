@@ -41,10 +41,10 @@ Key = tuple[str, str]
 @dataclass(frozen=True)
 class JobBugs:
     """Keys of bugs. ``shows``: an open finding proves the bug. ``can_hit``: release and
-    configuration match, but no finding proves it. ``unknown``: the release has the bug, but part of
-    the configuration is unknown. ``gone``: those of these bugs that the target release fixes;
-    ``left``: bugs that may hit the job on the target release, or on its own if that is later.
-    ``is_release_known``: the job is on a known Apache release.
+    configuration match. ``unknown``: the release has the bug, part of the configuration is unknown.
+    ``gone``: bugs that the target release fixes; ``left``: bugs that may hit the job on the target
+    release, or on its own if that is later. ``is_release_known``: the job is on a known Apache
+    release.
     """
 
     cluster: str

@@ -86,10 +86,9 @@ class Copy:
 
 @dataclass(frozen=True)
 class JobReadiness:
-    """``copy``: the newest copy on another storage, else on the same. ``age_ms``, ``allowed_ms``:
-    age and greatest age of its recovery point. ``newest``: the snapshot to move, which takes
-    ``move_ms`` at the measured rate of its storage. ``relocatable_age_ms``: age of the newest
-    relocatable snapshot.
+    """``copy``: the newest copy on another storage, else on the same; ``age_ms``, ``allowed_ms``:
+    of its recovery point. ``newest``: the snapshot to move, in ``move_ms`` at the rate of its
+    storage. ``relocatable_age_ms``: of the newest relocatable snapshot.
     """
 
     cluster: str

@@ -1,4 +1,4 @@
-"""Two-phase-commit sinks of a job: how long transactions are open, and the time-out that ends them."""
+"""Two-phase-commit sinks of a job: how long transactions are open, and their time-out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -73,9 +73,9 @@ NOW, DEFAULT, BALANCED = "now", "default", "balanced"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A placement. ``tasks`` by TaskManager, fullest first. ``concentration``: a vertex's most
-    subtasks on one TaskManager over their even share, the largest of all vertices.
-    ``buffers_least``: network buffers that a TaskManager needs, the most of all.
+    """A placement. ``tasks`` by TaskManager, fullest first. ``concentration``: the most subtasks of
+    a vertex on one TaskManager over their even share, of all vertices. ``buffers_least``: network
+    buffers that a TaskManager needs, the most of all.
     """
 
     key: str

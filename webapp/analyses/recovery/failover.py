@@ -67,8 +67,8 @@ def phases(outages: Iterable[Outage]) -> Phases:
 def spare_slots(
     observed: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
 ) -> SpareSlots | None:
-    """``observed``: (outage, number of lost TaskManagers). None if no TaskManager was lost, or if a
-    wait is unknown.
+    """``observed``: (outage, number of lost TaskManagers). None if none was lost or no wait is
+    known.
     """
     waits = [(lost, wait) for outage, lost in observed if (wait := _wait_ms(outage)) is not None]
     with_loss = [wait for lost, wait in waits if lost]
@@ -196,7 +196,7 @@ class VertexRegions:
 @dataclass(frozen=True)
 class Failover:
     """``largest``: tasks of the largest region. ``by_plan``: regions of the plan, whatever the
-    failover strategy. TaskManagers and hosts: those whose loss restarts most first.
+    failover strategy. TaskManagers and hosts whose loss restarts most come first.
     """
 
     tasks: int

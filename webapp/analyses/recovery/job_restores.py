@@ -146,8 +146,8 @@ def restore_range(
 
 @dataclass(frozen=True)
 class UnionReads:
-    """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files``, one after
-    the other. State within the ``_metadata`` is sent with deployments instead.
+    """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files`` in turn.
+    State within the ``_metadata`` is sent with deployments instead.
     """
 
     operator_id: str

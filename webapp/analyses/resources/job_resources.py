@@ -149,8 +149,8 @@ STATES = ("tight", "unknown", "ok", "spare")
 @dataclass(frozen=True)
 class JobResources:
     """``memory_bytes``: the job's share of its TaskManagers' processes, by slots in use;
-    ``unused_bytes``: its share of their unused memory. None is unknown. ``parts``: the largest size
-    and the highest use on any TaskManager of the last day. ``observation``: None for one moment.
+    ``unused_bytes``: of their unused memory. None is unknown. ``parts``: the largest size and
+    highest use on any TaskManager of the last day. ``observation``: None for one moment.
     """
 
     cluster: str

@@ -88,9 +88,7 @@ class Start:
 
 @dataclass(frozen=True)
 class JobStarts:
-    """``starts``: newest first. ``compared``: number of starts of jobs of this name, which have
-    ``jobs`` ids.
-    """
+    """``starts``: newest first. ``compared``: number of starts of ``jobs`` jobs of this name."""
 
     starts: Sequence[Start]
     compared: int
@@ -220,8 +218,8 @@ class Download:
 
 @dataclass(frozen=True)
 class JarDownloads:
-    """Downloads, longest first, of the newest start that has downloads, else of the newest start. If
-    no start was seen to its end: all logged downloads, and ``at`` is the time of the first.
+    """Downloads, longest first, of the newest start that has downloads, else of the newest start.
+    If no start was seen to its end: all logged downloads; ``at`` is that of the first.
     """
 
     at: datetime | None

@@ -32,7 +32,7 @@ class TroubledSecond:
 @dataclass(frozen=True)
 class RpcTroubles:
     """Timed-out calls and missing partitions in the hour up to ``until``. ``seconds``: worst first.
-    ``cut``: there are more lines than are read. ``is_known``: a log was read for the hour.
+    ``cut``: lines were left out. ``is_known``: a log was read for the hour.
     """
 
     until: datetime

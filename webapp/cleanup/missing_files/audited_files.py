@@ -42,7 +42,7 @@ class Listed:
 @dataclass(frozen=True)
 class History:
     """``seen``: the file in the newest audit that listed it; ``gone``: the next audit, which did
-    not list it. ``audits_read``: number of audits that were read.
+    not. ``audits_read``: number of audits that were read.
     """
 
     seen: Listed | None

@@ -35,8 +35,8 @@ LEAST_GONE = 2
 
 @dataclass(frozen=True)
 class Removals:
-    """Files of ended jobs that disappeared between two audits: in the directories of these jobs
-    Flink deletes nothing any more. ``own_*``: files of the job whose file is missing.
+    """Files of ended jobs that disappeared between two audits; Flink deletes nothing of these jobs
+    any more. ``own_*``: files of the job whose file is missing.
     """
 
     files: int
@@ -107,10 +107,10 @@ class Cause:
 @dataclass(frozen=True)
 class Circumstances:
     """``moved``: a sentence if a plan moved the file, else "". ``owner``: the job that wrote it;
-    ``owner_ended`` is None if the job is unknown. ``retained``: whether checkpoints are retained on
-    cancellation. ``foreign``: a snapshot of another job refers to the file. ``claimers``: ids of
-    other jobs that were restored from the owner's snapshots. ``superseded``: the job of each
-    referrer has a later complete checkpoint. ``compared``: None without lists of two audits.
+    ``owner_ended``: None if it is unknown. ``retained``: checkpoints are retained on cancellation.
+    ``foreign``: a snapshot of another job refers to the file. ``claimers``: ids of other jobs
+    restored from the owner's snapshots. ``superseded``: the job of each referrer has a later
+    complete checkpoint. ``compared``: None without lists of two audits.
     """
 
     moved: str

@@ -58,10 +58,10 @@ class Referrer:
 
 @dataclass(frozen=True)
 class Triage:
-    """``present``: None if it is unknown. ``owner_id``: the job id in the path; ``owner`` is None
-    if no cluster reported that job. ``referrers``: from the newest audit that could know them,
-    which began at ``referrers_as_of``. ``gone_by``: the first audit that did not list the file any
-    more. ``unknown``: sentences on what could not be found.
+    """``present``: None if unknown. ``owner_id``: the job id in the path; ``owner`` is None if no
+    cluster reported that job. ``referrers``: from the newest audit that could know them, which
+    began at ``referrers_as_of``. ``gone_by``: the first audit that did not list the file.
+    ``unknown``: sentences on what was not found.
     """
 
     path: str
@@ -176,8 +176,8 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
 def _referrers(
     file: NamedFile, history: History, unknown: list[str]
 ) -> tuple[tuple[Referrer, ...], datetime | None]:
-    """Referrers in stored references and in the newest audits, those of live jobs first; and when
-    the audit that knows them began.
+    """Referrers in stored references and newest audits, those of live jobs first; and when the
+    audit that knows them began.
     """
     audit, paths = history.newest, set()
     if audit is not None:

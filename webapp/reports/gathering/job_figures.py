@@ -28,12 +28,10 @@ _MS = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Settled checkpoints of the range.
-
-    ``gap``: the longest time without a new recovery point; None if there was none, or it is
-    unknown. ``gap_is_first``: the gap is from the job's start to its first checkpoint.
-    ``wasted_bytes``: known uploads of failed checkpoints. ``by_hours``: single checkpoints are no
-    longer stored, so counts are of whole hours and include savepoints.
+    """Settled checkpoints of the range. ``gap``: the longest time without a new recovery point,
+    None if there was none or it is unknown; ``gap_is_first``: it is from the job's start to its
+    first checkpoint. ``wasted_bytes``: known uploads of failed checkpoints. ``by_hours``: single
+    checkpoints are not stored any more, so counts are of whole hours, with savepoints.
     """
 
     by_outcome: Mapping[str, int] = field(default_factory=dict)

@@ -54,7 +54,7 @@ def ranked_matters(findings: Collection[Finding]) -> tuple[list[PresentedFinding
 
 
 def _worst_of_each_job(ranked: Sequence[PresentedFinding]) -> list[PresentedFinding]:
-    """At most ``MOST_REPORTED``, in the same order. The worst of each job are chosen first, then the
+    """At most ``MOST_REPORTED``, in the same order: chosen are the worst of each job, then the
     second of each job, and so on.
     """
     counts: Counter[tuple[str, str]] = Counter()

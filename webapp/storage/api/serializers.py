@@ -59,15 +59,13 @@ class StorageAuditSerializer(serializers.ModelSerializer[StorageAudit]):
         exclude = ("id", "run", "previous", "run_dir", "manifest_path")
 
 
-class _AuditRowSerializer(serializers.ModelSerializer[Any]):
+class _AuditRow(serializers.ModelSerializer[Any]):
     audit_id = serializers.CharField(read_only=True)
 
 
 def _serializer(model: type[Model], about: str) -> Any:
     meta = type("Meta", (), {"model": model, "exclude": _HIDDEN})
-    return type(
-        f"{model.__name__}Serializer", (_AuditRowSerializer,), {"__doc__": about, "Meta": meta}
-    )
+    return type(f"{model.__name__}Serializer", (_AuditRow,), {"__doc__": about, "Meta": meta})
 
 
 RootFiguresSerializer = _serializer(
@@ -86,7 +84,7 @@ MissingFileSerializer = _serializer(
 )
 
 
-class AuditDoubtSerializer(_AuditRowSerializer):
+class AuditDoubtSerializer(_AuditRow):
     """What could not be read or known, how far the doubt reaches and what ends it. Places in roots
     that you do not see are left out.
     """

@@ -27,7 +27,7 @@ from webapp.storage.xray.location import NotLocated, find_metadata
 FILES_A_PAGE = 500
 
 
-class _LoadedAuditRows(ListView):
+class _LoadedRows(ListView):
     # Leaves out rows of an audit that is still being loaded.
     def get_queryset(self) -> Any:
         return super().get_queryset().filter(audit__state=AuditState.LOADED)
@@ -51,34 +51,34 @@ class RootFiguresViews(ListView):
 
 
 @listed(serializers.VerdictFiguresSerializer, "Files of roots by verdict, reason and kind")
-class VerdictFiguresViews(_LoadedAuditRows):
+class VerdictFiguresViews(_LoadedRows):
     filterset_class = filters.VerdictFilters
 
 
 @listed(serializers.JobStorageSerializer, "Directories of jobs, largest first")
-class JobStorageViews(_LoadedAuditRows):
+class JobStorageViews(_LoadedRows):
     filterset_class = filters.JobStorageFilters
 
 
 @listed(
     serializers.CheckpointStorageSerializer, "Retained checkpoints and savepoints, largest first"
 )
-class CheckpointStorageViews(_LoadedAuditRows):
+class CheckpointStorageViews(_LoadedRows):
     filterset_class = filters.CheckpointStorageFilters
 
 
 @listed(serializers.ChainLinkSerializer, "Which job depends on which other")
-class ChainLinkViews(_LoadedAuditRows):
+class ChainLinkViews(_LoadedRows):
     filterset_class = filters.ChainFilters
 
 
 @listed(serializers.MissingFileSerializer, "Files that checkpoints refer to and that are not there")
-class MissingFileViews(_LoadedAuditRows):
+class MissingFileViews(_LoadedRows):
     filterset_class = filters.MissingFilters
 
 
 @listed(serializers.AuditDoubtSerializer, "What audits could not read or know")
-class AuditDoubtViews(_LoadedAuditRows):
+class AuditDoubtViews(_LoadedRows):
     filterset_class = filters.DoubtFilters
 
 

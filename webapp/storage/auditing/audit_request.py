@@ -22,17 +22,15 @@ from webapp.work.keys import CYCLE
 from webapp.work.models import DueWork
 
 HEARD_WITHIN = timedelta(hours=1)
-"""Logs and metrics of a cluster without an address mention each job that takes checkpoints at least
-once in this time.
-"""
+"""Clusters without an address report a job that takes checkpoints at least once in this time."""
 
 
 @dataclass(frozen=True)
 class RequestedRoot:
-    """``withheld`` says why the attestation does not count this time; empty if it counts or is
-    missing. ``unreachable``: clusters that may write to the root, whose jobs cannot be seen now;
-    ``unreachable_elsewhere``: other clusters whose new jobs would not be seen. ``outside``:
-    directories outside all roots to which live clusters write.
+    """``withheld``: why the attestation does not count this time; else "". ``unreachable``:
+    clusters that may write to the root, whose jobs cannot be seen now; ``unreachable_elsewhere``:
+    other clusters whose new jobs would not be seen. ``outside``: directories of live clusters
+    outside all roots.
     """
 
     root: Root
@@ -204,8 +202,8 @@ def _requested_root(
 
 
 def typed_roots(uris: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, ...]:
-    """The roots that a person typed; a registered root comes with its clusters and attestation.
-    Raises ``Refused`` and ``BadUri``.
+    """Typed roots; registered ones come with clusters and attestation. Raises ``Refused``,
+    ``BadUri``.
     """
     aliases = spellings()
     roots = [Root.of(uri, read_at, aliases) for uri in uris]

@@ -37,7 +37,7 @@ _RUN_DIR = re.compile(r"^storage-\d{8}T\d{6}-[0-9a-f]{8}$")
 
 def forget_old(lease: Lease) -> int:
     """Remove run directories of old audits; returns how many. The newest audits, the newest of each
-    root, and audits whose state the next audit carries on keep theirs.
+    root, and those that the next audit carries on keep theirs.
     """
     newest = (
         StorageAudit.objects.loaded()

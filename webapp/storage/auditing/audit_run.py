@@ -66,8 +66,8 @@ def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
 
 
 def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
-    """Runs the audit. An error of listing, ``SparkFailed`` or ``BadManifest`` is recorded in the row
-    and raised.
+    """Runs the audit. Errors of listing, ``SparkFailed`` and ``BadManifest`` are recorded and
+    raised.
     """
     settle_left_behind(lease, record)
     row = _create_row(request, lease, record)
@@ -90,8 +90,8 @@ def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudi
 
 
 def settle_left_behind(lease: Lease, record: RunRecord) -> None:
-    """Load unfinished audits whose process has ended, or mark them as failed. The process has ended
-    if the run is closed, or if ``lease`` is for the same due work.
+    """Load or fail unfinished audits whose process has ended: their run is closed, or ``lease`` is
+    for the same due work.
     """
     for row in StorageAudit.objects.filter(
         state__in=(AuditState.RUNNING, AuditState.WRITTEN)

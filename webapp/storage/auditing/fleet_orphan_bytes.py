@@ -10,8 +10,8 @@ JOBS_AT_ONCE = 500
 
 
 def copy_to_fleet(audit: StorageAudit, lease: Lease) -> int:
-    """Copy the orphan bytes of the audit's jobs to ``JobCurrent``: for each job, the sum over the
-    newest audits of all roots. Returns the number of changed rows.
+    """Copy orphan bytes of the audit's jobs to ``JobCurrent``: sums over the newest audits of all
+    roots. Returns the number of changed rows.
     """
     audit_rows = (
         JobStorage.objects.filter(audit=audit)

@@ -38,6 +38,8 @@ _MAYBE_WRITTEN = ("FINALIZE_CHECKPOINT_FAILURE", JOB_NOT_LISTED)
 does not know; with the second, the job may still be writing.
 """
 NO_JOBS = Q(pk__in=())
+_Ended = dict[tuple[str, str], list[dict[str, Any]]]
+"""(cluster, job id) → rows of ``checkpoints_ended``."""
 
 
 def write(target: str, at: datetime, left_out: Q = NO_JOBS, *, as_recorded: bool = True) -> int:
@@ -79,8 +81,8 @@ def write(target: str, at: datetime, left_out: Q = NO_JOBS, *, as_recorded: bool
 
 def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> bool | None:
     """Whether Flink retains the last checkpoint of a job that ended in ``state``; None: unknown.
-    Source: Flink's ``CheckpointProperties``. The checkpoint of a failed job is retained if
-    checkpoints are externalized, which is certain only if they are retained on cancellation.
+    Source: Flink's ``CheckpointProperties``. A failed job's is retained if checkpoints are
+    externalized, which is certain only if they are retained on cancellation.
     """
     if state == "FINISHED":
         return False
@@ -208,9 +210,9 @@ def _by_job(rows: Iterable[Any]) -> dict[tuple[str, str], datetime]:
     return {(row["cluster"], row["job_id"]): row["value"] for row in rows}
 
 
-def _ended_checkpoints(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """(cluster, job id) → checkpoints that never completed or were discarded. If several checkpoints
-    have the same id, all of them must have ended, or none of them is contained.
+def _ended_checkpoints(facts: Any, at: datetime) -> _Ended:
+    """Checkpoints that never completed or were discarded. An id of several checkpoints is contained
+    only if all have ended.
     """
     failed = Q(outcome__in=_NEVER_COMPLETED) & ~Q(reason__in=_MAYBE_WRITTEN)
     discarded = Q(outcome="completed", discarded=True, trigger_time__gte=at - DISCARDS_SINCE)
@@ -225,7 +227,7 @@ def _ended_checkpoints(facts: Any, at: datetime) -> dict[tuple[str, str], list[d
         "end_time",
         "reason",
     )
-    ended: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    ended: _Ended = defaultdict(list)
     for row in (
         periodic.filter(failed | discarded)
         .order_by("cluster", "job_id", "-trigger_time", "-id")
@@ -248,7 +250,7 @@ def _ended_checkpoints(facts: Any, at: datetime) -> dict[tuple[str, str], list[d
     return ended
 
 
-def _remove_reused_ids(live_facts: Any, ended: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
+def _remove_reused_ids(live_facts: Any, ended: _Ended) -> None:
     """A job that starts again with the same id counts checkpoints from 1 again: the directory of an
     ended checkpoint may belong to a live checkpoint.
     """

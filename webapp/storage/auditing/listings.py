@@ -81,8 +81,8 @@ def _list(
 
 
 def request_of(listing: RootListing, roots: Sequence[Root]) -> dict[str, Any]:
-    """The entry of a root in ``request.json`` (:mod:`spark_jobs.audit_request`). ``roots``: all
-    roots of the audit.
+    """A root in ``request.json`` (:mod:`spark_jobs.audit_request`). ``roots``: all roots of the
+    audit.
     """
     root = listing.requested
     skips = [*listing.listed.unlisted, *listing.unlisted_later]
