@@ -194,7 +194,7 @@ class _Progress:
         )
 
     def _save(self, verb: str) -> int:
-        """Saves the counts of all verbs; returns the number of chunks that ``verb`` treats."""
+        """Saves all counts; returns the number of chunks that ``verb`` treats."""
         totals = dict.fromkeys(self._counts, self._chunks[APPLY])
         totals[APPLY] = self._reader.manifest.chunks
         for name, counts in self._counts.items():

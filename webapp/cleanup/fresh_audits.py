@@ -64,7 +64,7 @@ def _stated_places(kind: str) -> set[str]:
 
 
 def _doubted_places(audit: StorageAudit, roots: list[str]) -> list[str]:
-    """Places that doubts reach. If a doubt has more places than are stored, it reaches all roots."""
+    """Places that doubts reach: all roots if a doubt has more places than are stored."""
     doubted: set[str] = set()
     for places, more_places in AuditDoubt.objects.filter(audit=audit).values_list(
         "places", "more_places"

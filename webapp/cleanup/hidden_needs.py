@@ -36,7 +36,7 @@ class HiddenNeeds:
         ids = [row["job_id"] for row in _rows(audit.needed_files)]
         self._are_all_needed = None in ids
         self._jobs = {job_id for job_id in ids if job_id is not None}
-        # Job id → a job that was restored from a snapshot of it
+        # Job id → a job restored from its snapshot
         self._heirs = {
             origin[1]: str(row["job_id"])
             for row in _rows(audit.restores_files)

@@ -32,7 +32,7 @@ class Hiding:
         self._run, self._bucket = run, bucket
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """Files whose planned version is current, with its id; rows for all other files."""
+        """Files whose planned version is current, with its id; rows for all others."""
         hideable, rows = [], []
         for file, versions in self._versions(files):
             current = next((version for version in versions if version.is_latest), None)
@@ -229,7 +229,7 @@ class Tagging:
         return [rows[file.path] for file in files]
 
     def _tag(self, file: Planned) -> Row | None:
-        """Returns ``None`` if the tag was set, else the row of the file."""
+        """``None`` if the tag was set, else the row of the file."""
         try:
             tags = self._tags(file)
             owner = tags.get(TAG, self._plan)

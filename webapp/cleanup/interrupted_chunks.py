@@ -8,7 +8,7 @@ from webapp.cleanup.ways import each_way
 
 
 def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> list[Row]:
-    """Rows of files that an interrupted attempt treated; other files are to be decided again."""
+    """Rows of files that an interrupted attempt treated; all others are decided again."""
     intents = journal.intents(chunk)
     intended = [file for file in files if file.path in intents]
     return each_way(run, intended, lambda way, of_root: way.settle(of_root, intents))

@@ -1,7 +1,6 @@
 """Builds a plan from an audit's verdicts as sorted Parquet parts, of which one is in memory.
 
-1. The ``_metadata`` of waste checkpoints come first; once they are moved, nothing refers to the
-   files of these checkpoints.
+1. The ``_metadata`` of waste checkpoints come first: without them nothing refers to their files.
 2. All other files follow in the order of roots and paths.
 3. The manifest, with the SHA-256 of each part, is written last; without it there is no plan.
 """

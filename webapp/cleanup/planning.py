@@ -152,7 +152,7 @@ def scanned_places() -> list[str]:
 def sort_roots(
     audit: StorageAudit, uris: Sequence[str]
 ) -> tuple[list[PlannedRoot], list[WithheldRoot]]:
-    """Roots that may be cleaned, and roots that may not, with reasons."""
+    """Roots that may be cleaned, and all others with reasons."""
     figures_by_root = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
     rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=uris)}
     in_doubt = AuditDoubt.objects.filter(audit=audit, reach=ALL_ROOTS).exists()
@@ -209,7 +209,7 @@ def _planned_root(row: StorageRoot) -> PlannedRoot:
 
 
 def _with_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
-    """Files stay in place if the bucket allows it, but an operator's quarantine precedes tags."""
+    """Files stay in place if the bucket allows it; an operator's quarantine precedes tags."""
     grace = timedelta(seconds=plan.grace_s)
     way = way_in_place(root.read_at, waste=plan.waste, grace=grace)
     is_default = root.quarantine == quarantine.beside(root.read_at)

@@ -91,7 +91,7 @@ class FreshVerdicts:
 
 
 def _lost_its_referrer(row: Mapping[str, Any], file: Planned, quarantined: Set[str]) -> bool:
-    """Whether the audit only objects that the file's checkpoint vanished, and this plan moved it."""
+    """Whether the audit only objects that the file's checkpoint vanished, moved by this plan."""
     return (
         file.verdict == WASTE
         and row["reason"] == VANISHED_REFERRER

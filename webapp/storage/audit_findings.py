@@ -50,7 +50,7 @@ SMALL_FILES = "storage.small_files.files"
 
 
 def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) -> None:
-    """Evaluates the storage rules; the rows of the audit must be in the database."""
+    """Evaluates the storage rules, once the audit's rows are in the database."""
     roots = [
         row
         for row in RootFigures.objects.filter(audit=audit).order_by("root")
@@ -71,7 +71,7 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
 
 
 def bounded_subject(subject_id: str) -> str:
-    """The subject in the length of its column; a hash replaces the end of a longer subject."""
+    """The subject in the length of its column; a hash replaces the end of a long one."""
     if len(subject_id) <= SUBJECT_LENGTH:
         return subject_id
     return (

@@ -21,7 +21,7 @@ UNREADABLE = message("The lake could not be read; the server's log has the reaso
 SLOW_QUEUE_MS = 100
 """A call usually waits for one or two milliseconds; writers feel a tenth of a second."""
 Row = Mapping[str, Any]
-_GAUGES = (
+_SHARED = (
     "ha_state",
     "call_queue_length",
     "files",
@@ -36,7 +36,7 @@ _COLUMNS = (
     "rpc_queue_ms",
     "rpc_processing_ms",
     "operations",
-    *_GAUGES,
+    *_SHARED,
 )
 
 
@@ -132,15 +132,16 @@ def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:
             if rate := _rate(before.get(name, 0), count, duration_s):
                 rates[name] = rate
     kinds = sorted(rates.items(), key=lambda pair: (-pair[1], pair[0]))
+    waits = [row["rpc_queue_ms"] for row in rows if row["rpc_queue_ms"] is not None]
     return NameNode(
         cluster,
         last["ts"],
         queue_ms=last["rpc_queue_ms"],
-        most_queue_ms=_most(row["rpc_queue_ms"] for row in rows),
+        most_queue_ms=max(waits, default=None),
         processing_ms=last["rpc_processing_ms"],
         per_s=per_s,
         kinds=dict(kinds[:MOST_KINDS]),
-        **{name: last[name] for name in _GAUGES},
+        **{name: last[name] for name in _SHARED},
     )
 
 
@@ -153,7 +154,3 @@ def _rate(before: int | None, after: int | None, duration_s: float) -> float | N
     if before is None or after is None or duration_s <= 0 or after < before:
         return None
     return (after - before) / duration_s
-
-
-def _most(values: Any) -> float | None:
-    return max((value for value in values if value is not None), default=None)

@@ -192,7 +192,7 @@ def reasons(rows: Sequence[VerdictFigures]) -> list[tuple[VerdictFigures, str, s
 
 
 def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
-    """A sentence for each code. ``withheld`` replaces the sentence that the root is not attested."""
+    """A sentence for each code; ``withheld`` replaces the one that the root is not attested."""
     return [
         withheld
         if withheld and code == "not_attested"

@@ -91,7 +91,7 @@ def _refuse_second_name(row: StorageRoot, root: Root) -> None:
 
 
 def _quarantine_uri(row: StorageRoot) -> str:
-    """The canonical URI of the quarantine, outside all roots, so that no audit lists its files."""
+    """The canonical URI of a quarantine outside all roots, so that no audit lists its files."""
     if not row.quarantine_uri:
         return ""
     try:

@@ -1,6 +1,4 @@
-"""Makes the input of the storage rules from the rows of one audit. Jobs that no rule could report
-are left out.
-"""
+"""Makes the input of the storage rules from one audit, without jobs that no rule could report."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

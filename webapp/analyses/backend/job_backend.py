@@ -76,7 +76,7 @@ _OPTIONS: Sequence[tuple[tuple[str, ...], str, str]] = (
 
 @dataclass(frozen=True)
 class Option:
-    """If the option is not set (``is_set``) by the cluster, ``value`` is Flink's default."""
+    """``value`` is Flink's default unless the cluster sets the option (``is_set``)."""
 
     key: str
     value: str
@@ -111,7 +111,7 @@ def known_name(text: str | None) -> str | None:
 
 
 def is_rocksdb(state_backend: str | None) -> bool | None:
-    """Judges REST's name of the backend, as EmbeddedRocksDBStateBackend; None if it is unknown."""
+    """By REST's name of the backend, such as EmbeddedRocksDBStateBackend; None if unknown."""
     name = (known_name(state_backend) or "").lower()
     if "rocksdb" in name:
         return True

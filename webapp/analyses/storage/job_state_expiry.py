@@ -18,9 +18,9 @@ MOST_STATES = 200
 NAMED = 5
 """So many states are named in a sentence."""
 MOST_FILES = 20
-"""So many files, one for each operator, are opened for descriptions outside the ``_metadata``."""
+"""Descriptions outside the ``_metadata`` to open, one for each operator."""
 MOST_READING_S = 10
-"""After this time no further file is opened: pages do not wait for a slow storage."""
+"""Then no further file is opened: pages do not wait for a slow storage."""
 _KINDS_WITH_DESCRIPTION = tuple(
     f"{within}{kind}"
     for within in ("", "changelog-materialized-")

@@ -30,7 +30,6 @@ _TONES: dict[str, Tone] = {Severity.CRITICAL: "crit", Severity.WARNING: "warn"}
 
 
 def in_scope(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
-    """As :func:`ranked_matters`."""
     findings = Finding.objects.filter(
         scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start
     )

@@ -360,7 +360,7 @@ def _actions(incident: Incident) -> list[str]:
 
 
 def _first_of_each(incident: Incident) -> list[PresentedFinding]:
-    """The worst finding of each job, or of each rule if there is only one job."""
+    """The worst finding of each job, or of each rule of the only job."""
     first: dict[tuple[str, ...], PresentedFinding] = {}
     for presented in incident.notable:
         rule = "" if incident.has_several else presented.finding.rule

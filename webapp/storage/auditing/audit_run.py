@@ -134,7 +134,7 @@ def _create_row(request: AuditRequest, lease: Lease, record: RunRecord) -> Stora
 
 
 def _newest_audit_before(as_of: datetime) -> StorageAudit | None:
-    """The audit may be of other roots: it also has the state of roots that it did not audit."""
+    """Of any roots, since an audit also has the state of roots that it did not audit."""
     return (
         StorageAudit.objects.loaded()
         .filter(files_kept=True, as_of__lt=as_of)
@@ -186,7 +186,7 @@ def _write_request(
 
 
 def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: RunRecord) -> None:
-    """Run the job, again if files of a carried audit are lost: an older audit then replaces
+    """Run the job, again if files of a carried audit are lost: an older one then replaces
     ``previous``. If there is none, every file counts as first seen now.
     """
     try:

@@ -19,8 +19,8 @@ def audit_intervals_s() -> dict[str, int]:
 
 
 def next_audit_at(started_at: datetime, ended_at: datetime) -> datetime | None:
-    """When the next audit is due: at once if a root was added after the start of the last audit,
-    else None for the usual interval.
+    """When the next audit is due: at once if a root was added since the last one began, else None
+    for the usual interval.
     """
     return (
         ended_at

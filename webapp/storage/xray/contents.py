@@ -20,7 +20,7 @@ class OperatorContents:
 
 @dataclass(frozen=True)
 class DirectoryContents:
-    """Files below one directory: that of the job, of another job, or one without the job level."""
+    """Files below one directory: the job's, another job's, or one without the job level."""
 
     path: str
     own: bool

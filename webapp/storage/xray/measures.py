@@ -38,7 +38,7 @@ def _is_own(path: Any, owner: str) -> Any:
 
 
 def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, ...], int]:
-    """Directories of jobs, and of files outside of these, most bytes first; how many were left out."""
+    """Job directories, else file directories, most bytes first; how many were left out."""
     if not files.num_rows:
         return (), 0
     job_directory = pc.struct_field(pc.extract_regex(files["path"], _JOB_DIRECTORY), "job")

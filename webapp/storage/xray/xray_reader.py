@@ -1,5 +1,5 @@
 """Makes the X-ray of a ``_metadata`` file in columns, without an object for each reference. Raises
-for a damaged, incomplete or too large file.
+if the file is damaged, incomplete or too large.
 """
 
 import hashlib
