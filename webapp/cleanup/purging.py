@@ -38,7 +38,7 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
     referred = references_in(audit, watch.planned)
     needs = HiddenNeeds(audit, [statement.subject for statement in manifest.statements])
     for chunk in run.reader.chunks():
-        needed = needs.among(chunk) if chunk.number in remaining else ()
+        needed = needs.among(chunk) if chunk.number in remaining else set()
         if needed:
             _refuse_needed(
                 [file for file in quarantined_files(run, applied, chunk) if file.path in needed]
