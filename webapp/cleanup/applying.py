@@ -139,7 +139,7 @@ class Applying:
         return None
 
     def _remember(self, chunk: Chunk, rows: Sequence[Row]) -> None:
-        """Remember quarantined files; protect what the other checkpoints refer to."""
+        """Remember quarantined files; protect files that other planned checkpoints refer to."""
         planned = {file.path: file for file in self._run.planned(chunk)}
         for row in rows:
             if row.outcome == FileOutcome.QUARANTINED:

@@ -31,7 +31,7 @@ def name_of(path: str) -> str:
 
 
 def below_job(folder: str) -> str:
-    """The path from the directory of a job on, or the whole path; in lower case."""
+    """The path from the directory of a job on, or else the whole path; in lower case."""
     match = _OF_JOB.search(folder.lower())
     return match[1] if match else folder.lower()
 

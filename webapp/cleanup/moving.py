@@ -25,8 +25,9 @@ class Moving:
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        """A file was moved if it is in quarantine and not at its source. If it is at both places,
-        the move had not ended: the copy in quarantine is deleted, and no row is returned.
+        """A file was moved if it is in quarantine and not at its source. If the same file is at
+        both places, the move had not ended: the copy in quarantine is deleted, and no row is
+        returned.
         """
         run, rows = self._run, []
         for file in files:

@@ -307,9 +307,8 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
 
 def marks_of(job: JobCurrent, start: datetime, end: datetime) -> list[Mark]:
     """Events of the job, the newest first."""
-    return _marks(
-        job.cluster, [job.job_id, *(attempt.job_id for attempt in other_attempts(job))], start, end
-    )[::-1]
+    job_ids = [attempt.job_id for attempt in (job, *other_attempts(job))]
+    return _marks(job.cluster, job_ids, start, end)[::-1]
 
 
 def _marks(cluster: str, job_ids: Sequence[str], start: datetime, end: datetime) -> list[Mark]:

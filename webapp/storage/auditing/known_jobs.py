@@ -81,8 +81,8 @@ def write(target: str, at: datetime, left_out: Q = NO_JOBS, *, as_recorded: bool
 
 def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> bool | None:
     """Whether Flink retains the last checkpoint of a job that ended in ``state``; None: unknown.
-    Source: Flink's ``CheckpointProperties``. A failed job's is retained if checkpoints are
-    externalized, which is certain only if they are retained on cancellation.
+    Source: Flink's ``CheckpointProperties``. The checkpoint of a failed job is retained if
+    checkpoints are externalized, which is certain only if they are retained on cancellation.
     """
     if state == "FINISHED":
         return False
