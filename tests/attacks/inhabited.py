@@ -33,7 +33,7 @@ from webapp.reports import work_keys
 from webapp.reports.report_scope import JobKey, checked
 from webapp.site.models import DeclaredRow
 from webapp.storage.models import CheckpointStorage
-from webapp.storage.statements import Stated, state
+from webapp.storage.statements import StatedSubject, state
 from webapp.work.lake import lake
 from webapp.work.models import Heartbeat, PipelineAlarm
 from webapp.work.perform import perform
@@ -92,7 +92,7 @@ def inhabit(folder: Path) -> JobCurrent:
     report = reports.request_report(asked, user=None, name="olga", at=now)
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
     plan = stored.planned(folder)
-    state(Stated("excluded", f"{plan.roots[0]}/tables"), "It is prod-eu's table.", "olga")
+    state(StatedSubject("excluded", f"{plan.roots[0]}/tables"), "It is prod-eu's table.", "olga")
     lake().append([Observed("", now, "metadata", metadata_of(of.job_id))])
     lake().append([Observed(of.cluster, now, "rest", (_taskmanager(of.job_id, now),))])
     PushToken.objects.issue(some_cluster(), "fluent-bit")

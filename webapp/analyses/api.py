@@ -37,7 +37,6 @@ def answer_data(analysis: Analysis, inputs: Inputs, document: Document) -> dict[
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
-    """The JSON schema of a type annotation."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is Link:
         return {"type": "string"}

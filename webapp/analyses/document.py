@@ -99,7 +99,7 @@ class Column:
 @dataclass(frozen=True)
 class Table:
     """``rows`` have a value per column, the most important row first; pages show the first hundred.
-    ``total``: the number of rows before they were cut, None if they were not.
+    ``total``: number of rows before they were cut, else None.
     """
 
     key: str
@@ -194,8 +194,8 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The request of an analysis: the range from ``since`` to ``until``, and values of its
-    parameters. For the fleet, both ends of the range are now; for a root, its newest audit.
+    """The range from ``since`` to ``until`` and the parameters of an analysis. For the fleet, both
+    ends of the range are now; for a root, its newest audit.
     """
 
     since: datetime

@@ -10,7 +10,7 @@ from webapp.storage.models import RootFigures
 
 
 def inputs_for_job(job: JobCurrent, parameters: ListFilters) -> Inputs:
-    """The job's whole life. Pages have a range of their own instead."""
+    """The range is the job's whole life; pages have their own range instead."""
     at = job.last_seen_at or job.as_of
     return Inputs(whole_life(job, at).from_time, at, timezone.now(), parameters)
 

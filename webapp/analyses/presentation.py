@@ -75,7 +75,7 @@ def plain(value: Any) -> Any:
 
 
 MOST_ROWS = 100
-"""Shown of a table; the API has all rows."""
+"""Pages show so many rows of a table; the API has all."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ ADDRESSES: dict[Subject, tuple[str, str]] = {
 
 
 def urlpatterns() -> list[URLPattern]:
-    """A URL for each analysis, ``{% url 'starts' cluster job_id %}``, and for each chart, such as
+    """A URL for each analysis, ``{% url 'starts' cluster job_id %}``, and each chart, such as
     ``starts-chart-phases``. A root is the parameter ``uri``, since it has slashes.
     """
     patterns = []
@@ -55,8 +55,8 @@ def urlpatterns() -> list[URLPattern]:
 
 @dataclass(frozen=True)
 class AnalysisRequest:
-    """``arguments`` of the function that answers: its subject, none for the fleet, and ``Inputs``.
-    ``context`` of the template. ``is_recent``: the data of the subject is.
+    """``arguments`` of the answer: the subject, none for the fleet, and ``Inputs``. ``context`` of
+    the template. ``is_recent``: the subject's data are recent.
     """
 
     arguments: tuple[Any, ...]

@@ -120,12 +120,10 @@ class MayApprove(BasePermission):
     """A signed-in person who may approve, or that person's token with the scope to approve."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        may_by_token = (
-            request.auth.scope == ApiToken.Scope.APPROVE
-            if isinstance(request.auth, ApiToken)
-            else True
+        is_allowed = (
+            not isinstance(request.auth, ApiToken) or request.auth.scope == ApiToken.Scope.APPROVE
         )
-        return audited(request, may_by_token and orders.may_approve(request.user))
+        return audited(request, is_allowed and orders.may_approve(request.user))
 
 
 @listed(CleanupPlanSerializer, "Clean-up plans, newest first")

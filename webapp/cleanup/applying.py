@@ -59,14 +59,14 @@ class Applying:
         self._names_checked: set[str] = set()
 
     def __call__(self) -> None:
-        """Raises :class:`Halted` in doubt."""
+        """Applies the plan; raises :class:`Halted` in doubt."""
         manifest = self._run.reader.manifest
         refuse_unsafe(manifest.roots, manifest.searched_roots)
         self._refuse_future()
         self._run.reader.verify()
         self._run.verify(self._journal)
-        undone = self._run.journal(UNDO)
-        if undone.finished_chunks() or undone.open_chunks():
+        undo_journal = self._run.journal(UNDO)
+        if undo_journal.finished_chunks() or undo_journal.open_chunks():
             self._put_back("Putting back was interrupted")
         finished = set(self._journal.finished_chunks())
         for chunk in self._run.reader.chunks():
@@ -76,12 +76,12 @@ class Applying:
                 continue
             self._refuse_expired()
             self._audit_again()
-            self._do(chunk)
+            self._treat(chunk)
         self._audit_again()
         self._watch.look(at_once=True)
         self._refuse_missed(self._journal.finished_chunks())
 
-    def _do(self, chunk: Chunk) -> None:
+    def _treat(self, chunk: Chunk) -> None:
         run = self._run
         files = run.planned(chunk)
         settled = {row.path: row for row in settle(run, self._journal, chunk.number, files)}
@@ -108,7 +108,7 @@ class Applying:
         # New references may lead to files of all earlier chunks: then all are checked.
         self._refuse_missed(
             [chunk.number]
-            if self._watched() <= self._names_checked
+            if self._watched_names() <= self._names_checked
             else self._journal.finished_chunks()
         )
 
@@ -118,12 +118,12 @@ class Applying:
             files, metadata=chunk.is_metadata, quarantined=self._quarantined
         )
         objections |= dict.fromkeys(self._needs.among(chunk), "it may be needed by now")
-        stranger = next(
+        unknown_checkpoint = next(
             (path for path in sorted(self._watch.appeared) if not self._needs.knows(path)), None
         )
-        if stranger is not None:
-            # The audit did not search for files that its job needs without naming them.
-            why = f"{stranger} appeared in between, and may need it"
+        if unknown_checkpoint is not None:
+            # Its job may need files without naming them, which the audit did not search for.
+            why = f"{unknown_checkpoint} appeared in between, and may need it"
             objections |= dict.fromkeys(self._needs.among(chunk, of_any=True), why)
         return objections
 
@@ -139,13 +139,14 @@ class Applying:
         return None
 
     def _remember(self, chunk: Chunk, rows: Sequence[Row]) -> None:
-        """If a planned checkpoint stays, protect the files that it refers to."""
+        """Remember quarantined files; protect files that other planned checkpoints refer to."""
         planned = {file.path: file for file in self._run.planned(chunk)}
         for row in rows:
             if row.outcome == FileOutcome.QUARANTINED:
                 self._quarantined.add(row.path)
             elif row.outcome != FileOutcome.GONE:
-                self._watch.read(_metadata_of(planned[row.path]))
+                file = planned[row.path]
+                self._watch.read(MetadataFile(file.path, read_at=file.source, within=file.base))
 
     def _refuse_future(self) -> None:
         for audit in self._run.reader.manifest.audits:
@@ -160,7 +161,7 @@ class Applying:
             raise Halted("The plan expired before it was done; what is left is for a new plan.")
 
     def _audit_again(self) -> None:
-        """Audit everything if the last audit is too old, or if a job was restored from a planned
+        """Audit again if the last audit is too old, or if a job was restored from a planned
         checkpoint since. Raises :class:`Halted` in doubt.
         """
         manifest = self._run.reader.manifest
@@ -182,7 +183,7 @@ class Applying:
 
     @cached_property
     def _waste_metadata(self) -> set[str]:
-        """The references of waste checkpoints in the plan protect no file."""
+        """Paths of waste checkpoints in the plan, whose references protect no file."""
         parts = self._run.reader.manifest.metadata_parts
         return {
             path
@@ -190,7 +191,7 @@ class Applying:
             for path in self._run.reader.part(number)["path"].to_pylist()
         }
 
-    def _watched(self) -> set[str]:
+    def _watched_names(self) -> set[str]:
         """Names of planned files that a checkpoint refers to."""
         return set(self._references) | set(self._watch.referred)
 
@@ -198,7 +199,7 @@ class Applying:
         """Raises :class:`PutBack` if a checkpoint misses files that these chunks moved, under any
         name of their directory.
         """
-        names = self._watched()
+        names = self._watched_names()
         if names:
             references = {
                 name: [*self._references.get(name, ()), *self._watch.references(name)]
@@ -207,11 +208,13 @@ class Applying:
             rows = (row for chunk in chunks for row in self._journal.read(chunk).rows)
             moved: dict[str, set[str]] = {}
             for row in rows:
-                if row.outcome == FileOutcome.QUARANTINED and (name := name_of(row.path)) in names:
+                name = name_of(row.path)
+                if row.outcome == FileOutcome.QUARANTINED and name in names:
                     place = row.quarantine or self._run.places.read_at(row.path)
                     moved.setdefault(name, set()).add(place)
-            if missed := missed_references(references, moved, self._storage):
-                self._put_back(_words(missed))
+            missed = missed_references(references, moved, self._storage)
+            if missed:
+                self._put_back(_sentence_on(missed))
         self._names_checked = names
 
     def _put_back(self, why: str) -> None:
@@ -231,11 +234,7 @@ class Applying:
         )
 
 
-def _metadata_of(file: Planned) -> MetadataFile:
-    return MetadataFile(file.path, read_at=file.source, within=file.base)
-
-
-def _words(missed: Sequence[Reference]) -> str:
+def _sentence_on(missed: Sequence[Reference]) -> str:
     return (
         f"Retained checkpoints newly miss {len(missed):,} files that the plan had moved, such as "
         f"{missed[0]}"

@@ -4,7 +4,7 @@ from webapp.cleanup.outcomes import FileOutcome
 from webapp.lib.badges import UNKNOWN, Badge, Tone
 from webapp.lib.translations import gettext_lazy as _
 
-_SHOWN: dict[PlanState, tuple[str, Tone]] = {
+_SYMBOLS: dict[PlanState, tuple[str, Tone]] = {
     PlanState.BUILDING: ("○", "done"),
     PlanState.REFUSED: ("▲", "crit"),
     PlanState.PLANNED: ("◆", "warn"),
@@ -19,7 +19,9 @@ _SHOWN: dict[PlanState, tuple[str, Tone]] = {
     PlanState.PURGED: ("■", "ok"),
     PlanState.WITHDRAWN: ("■", "unknown"),
 }
-STATES: dict[str, Badge] = {state: Badge(state.label, *shown) for state, shown in _SHOWN.items()}
+STATES: dict[str, Badge] = {
+    state: Badge(state.label, symbol, tone) for state, (symbol, tone) in _SYMBOLS.items()
+}
 EMPTY = Badge(_("holds no file"), "■", "unknown")
 EXPIRED = Badge(_("expired"), "■", "unknown")
 OUTCOMES: dict[str, Badge] = {

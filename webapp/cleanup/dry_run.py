@@ -19,12 +19,12 @@ def dry_run(reader: PlanReader) -> dict[str, int]:
     for chunk in reader.chunks():
         planned = map(places.of, chunk.rows.to_pylist())
         for _, group in groupby(planned, key=lambda file: file.root):
-            of_root = list(group)
-            for file, state in zip(of_root, _states(files, of_root), strict=True):
+            root_files = list(group)
+            for file, state in zip(root_files, _states(files, root_files), strict=True):
                 counts[state] += 1
                 if state == "unchanged":
                     counts["unchanged_bytes"] += file.bytes
-    words = (
+    names = (
         "unchanged",
         "unchanged_bytes",
         FileOutcome.CHANGED,
@@ -32,19 +32,19 @@ def dry_run(reader: PlanReader) -> dict[str, int]:
         FileOutcome.LINKED,
         FileOutcome.FAILED,
     )
-    return {str(word): counts[word] for word in words}
+    return {str(name): counts[name] for name in names}
 
 
-def _states(files: TreeFiles, of_root: Sequence[Planned]) -> list[str]:
-    bucket = Bucket.of(of_root[0].source)
+def _states(files: TreeFiles, root_files: Sequence[Planned]) -> list[str]:
+    bucket = Bucket.of(root_files[0].source)
     if bucket is None:
-        return [_state_in_tree(files, file) for file in of_root]
-    keys = [bucket.key(file.source) for file in of_root]
+        return [_state_in_tree(files, file) for file in root_files]
+    keys = [bucket.key(file.source) for file in root_files]
     try:
-        found: Mapping[str, Stat] = bucket.stats(keys)
+        stats: Mapping[str, Stat] = bucket.stats(keys)
     except OSError:
         return [FileOutcome.FAILED] * len(keys)
-    return [_state(file, found.get(key)) for file, key in zip(of_root, keys, strict=True)]
+    return [_state(file, stats.get(key)) for file, key in zip(root_files, keys, strict=True)]
 
 
 def _state_in_tree(files: TreeFiles, file: Planned) -> str:
@@ -56,7 +56,7 @@ def _state_in_tree(files: TreeFiles, file: Planned) -> str:
         return FileOutcome.FAILED
 
 
-def _state(file: Planned, now: Stat | None) -> str:
-    if now is None:
+def _state(file: Planned, stat: Stat | None) -> str:
+    if stat is None:
         return FileOutcome.GONE
-    return "unchanged" if now == file.stat else FileOutcome.CHANGED
+    return "unchanged" if stat == file.stat else FileOutcome.CHANGED

@@ -7,7 +7,7 @@ from webapp.work.keys import number_of
 from webapp.work.registry import Work, register
 
 
-def _plans() -> dict[str, int]:
+def _due_plans() -> dict[str, int]:
     due = CleanupPlan.objects.due(timezone.now()).values_list("pk", flat=True)
     return {f"{orders.PREFIX}{pk}": orders.RETRY_S for pk in due}
 
@@ -16,7 +16,7 @@ register(
     Work(
         orders.PREFIX,
         TASK,
-        every=_plans,
+        every=_due_plans,
         has_work=lambda attempt: execution.has_work(number_of(attempt.key, orders.PREFIX)),
         do=lambda lease, record: execution.carry_out(
             number_of(lease.key, orders.PREFIX), lease, record

@@ -2,11 +2,10 @@
 
 import pyarrow as pa
 
-METADATA_NAME = "_metadata"
 CHUNK_ROWS = 1_000
-"""Files that are checked again, intended, moved and journalled together."""
+"""So many files are checked again, moved and journalled together."""
 PART_ROWS = 50_000
-"""Files of one Parquet part, about 15 MB, which is read and hashed as a whole."""
+"""So many files are in a Parquet part, about 15 MB, which is read and hashed as a whole."""
 
 ORPHAN, WASTE = "orphan", "retained_waste"
 

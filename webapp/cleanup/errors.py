@@ -4,7 +4,7 @@ from webapp.lib.refusals import ActionRefused
 
 
 class CleanupError(Exception):
-    """The base class; the message is safe to show."""
+    """The base class; its message may be shown to users."""
 
 
 class PlanRefused(ActionRefused, CleanupError):
@@ -12,7 +12,7 @@ class PlanRefused(ActionRefused, CleanupError):
 
 
 class PlanDamaged(CleanupError):
-    """The plan's files differ from those that its name is the hash of. The plan is never applied."""
+    """The plan's files do not have the hash that is its name. The plan is never applied."""
 
 
 class PlanActionRefused(ActionRefused, CleanupError):
@@ -20,10 +20,8 @@ class PlanActionRefused(ActionRefused, CleanupError):
 
 
 class Halted(CleanupError):
-    """A doubt stopped the plan. The journal has what was done until then."""
+    """A doubt stopped the plan. The journal says what was done until then."""
 
 
 class PutBack(Halted):
-    """A retained checkpoint missed files that the plan had moved. All files were put back, and the
-    plan has ended.
-    """
+    """A retained checkpoint missed files of the plan. All files were put back; the plan has ended."""

@@ -38,7 +38,7 @@ Step = Callable[[CleanupPlan, Lease, RunRecord, MakeRecheck], None]
 
 
 class Stopped(Exception):
-    """Another order was given meanwhile; the next run carries it out."""
+    """Another order was given meanwhile; :func:`carry_out` continues with it."""
 
 
 def has_work(pk: int) -> bool:
@@ -49,6 +49,7 @@ def carry_out(pk: int, lease: Lease, record: RunRecord, recheck: MakeRecheck | N
     """Do what the plan's state requires. An error stops the plan, is recorded in its row, and is
     raised.
     """
+    # Bounded, in case the orders never end.
     for _ in PlanState:
         plan = CleanupPlan.objects.get(pk=pk)
         if plan.state == PlanState.QUARANTINED:
@@ -93,10 +94,7 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
     run = _run(plan, lease, record, APPLY)
     if plan.approved_at is None:
         raise Halted("The plan is not approved.")
-    # Roots may have been registered since the plan was made.
-    refuse_unsafe(
-        run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places()
-    )
+    _refuse_unsafe(run)
     Applying(
         run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage(), restored_from
     )()
@@ -115,9 +113,7 @@ def _undo(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeReche
 
 def _purge(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
     run = _run(plan, lease, record, PURGE)
-    refuse_unsafe(
-        run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places()
-    )
+    _refuse_unsafe(run)
     purge(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())
     _end(plan, PlanState.PURGING, PlanState.PURGED, lease, purge_at=None)
 
@@ -155,6 +151,12 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
     )
 
 
+def _refuse_unsafe(run: Run) -> None:
+    # Roots may have been registered since the plan was made.
+    manifest = run.reader.manifest
+    refuse_unsafe(manifest.roots, manifest.searched_roots, planning.scanned_places())
+
+
 class _Progress:
     """Copies the journal's counts into the row after each chunk."""
 
@@ -164,9 +166,9 @@ class _Progress:
         self._plan, self._lease, self._record, self._reader = plan, lease, record, reader
         self._counts: dict[str, Counter[str]] = {}
         self._chunks: Counter[str] = Counter()
-        for counted in {APPLY, verb}:
-            self._read(counted)
-        # At once: a killed process may have journalled more than it saved.
+        for read_verb in {APPLY, verb}:
+            self._read(read_verb)
+        # A killed process may have journalled more than it saved.
         self._save(verb)
 
     def _read(self, verb: str) -> None:
@@ -175,7 +177,7 @@ class _Progress:
 
     def __call__(self, verb: str, counts: Counter[str]) -> None:
         if verb not in self._counts:
-            # While a plan is applied, it may be put back. The journal has this chunk already.
+            # A plan can be put back while it is applied. The journal has this chunk already.
             self._read(verb)
             counts, self._chunks[verb] = Counter(), self._chunks[verb] - 1
         self._counts[verb].update(counts)
@@ -192,14 +194,14 @@ class _Progress:
         )
 
     def _save(self, verb: str) -> int:
-        """Returns the number of chunks that ``verb`` has to treat."""
+        """Saves all counts; returns the number of chunks that ``verb`` treats."""
         totals = dict.fromkeys(self._counts, self._chunks[APPLY])
         totals[APPLY] = self._reader.manifest.chunks
-        for counted, counts in self._counts.items():
-            self._plan.progress[counted] = {
+        for name, counts in self._counts.items():
+            self._plan.progress[name] = {
                 **counts,
-                "chunks": totals[counted],
-                "chunks_done": self._chunks[counted],
+                "chunks": totals[name],
+                "chunks_done": self._chunks[name],
             }
         with self._lease.writing():
             CleanupPlan.objects.filter(pk=self._plan.pk).update(progress=self._plan.progress)

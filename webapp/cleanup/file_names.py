@@ -14,26 +14,24 @@ _OF_JOB = re.compile(r".*/([0-9a-f]{32}/.+)\Z", re.DOTALL)
 
 
 def names_of(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    last = pc.replace_substring_regex(paths, r"(?s)^.*/", "")
-    metadata = pc.equal(last, "_metadata")
-    if pc.any(metadata).as_py():
-        last = pc.if_else(
-            metadata,
+    names = pc.replace_substring_regex(paths, r"(?s)^.*/", "")
+    is_metadata = pc.equal(names, "_metadata")
+    if pc.any(is_metadata).as_py():
+        names = pc.if_else(
+            is_metadata,
             pc.replace_substring_regex(paths, r"(?s)^.*/([^/]*/[^/]*/_metadata)$", r"\1"),
-            last,
+            names,
         )
-    return pc.utf8_lower(last)
+    return pc.utf8_lower(names)
 
 
 def name_of(path: str) -> str:
-    last = path.rpartition("/")[2]
-    return ("/".join(path.split("/")[-3:]) if last == "_metadata" else last).lower()
+    name = path.rpartition("/")[2]
+    return ("/".join(path.split("/")[-3:]) if name == "_metadata" else name).lower()
 
 
 def below_job(folder: str) -> str:
-    """The part of a folder's path that begins at the directory of its job; without one, the whole
-    path. Lower case.
-    """
+    """The path from the directory of a job on, or else the whole path; in lower case."""
     match = _OF_JOB.search(folder.lower())
     return match[1] if match else folder.lower()
 
@@ -48,7 +46,7 @@ class PlaceMatcher:
         self._parents = {parent for place in self._directories for parent in _parents(place)}
 
     def among(self, paths: pa.Array | pa.ChunkedArray) -> set[str]:
-        """Files below a directory, or below the job's directory that contains it."""
+        """Files below a directory, below the job's directory that contains it, or of a job."""
         return {path for path in paths.to_pylist() if self._matches(path)}
 
     def _matches(self, path: str) -> bool:
@@ -65,7 +63,7 @@ class PlaceMatcher:
 
 
 def places_of(paths: pa.Array | pa.ChunkedArray, places: Iterable[str]) -> set[str]:
-    """Those of ``places``, directories or job ids, that contain one of the files."""
+    """The ``places`` (directories or job ids) that contain one of the files."""
     parents = {parent for path in paths.to_pylist() for parent in _parents(path)}
     return set(places) & {
         name for parent in parents for name in (parent, parent.rpartition("/")[2])

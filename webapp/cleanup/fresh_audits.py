@@ -18,8 +18,8 @@ from webapp.work.runs import RunRecord
 
 @dataclass(frozen=True)
 class FreshAudits:
-    """Audits all registered roots: a checkpoint in one may refer to files in another. ``roots`` are
-    those of the plan.
+    """Audits all registered roots, since checkpoints may refer to files in other roots. ``roots``:
+    URIs of the plan's roots.
     """
 
     roots: list[str]
@@ -64,7 +64,7 @@ def _stated_places(kind: str) -> set[str]:
 
 
 def _doubted_places(audit: StorageAudit, roots: list[str]) -> list[str]:
-    """A doubt with more places counts for all roots."""
+    """Places that doubts reach: all roots if a doubt has more places than are stored."""
     doubted: set[str] = set()
     for places, more_places in AuditDoubt.objects.filter(audit=audit).values_list(
         "places", "more_places"

@@ -4,7 +4,7 @@
   another job was restored from one;
 * files that a doubt of the audit reaches, that an operator excluded, or whose job is no longer
   stated to be dead;
-* checkpoints of a job from which another job was restored that has no complete checkpoint now.
+* checkpoints of a job, if another job was restored from one and has no complete checkpoint now.
 """
 
 import re
@@ -26,8 +26,8 @@ _JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+/_metadata\Z")
 
 
 class HiddenNeeds:
-    """Needs according to one audit. ``attested``: directories and ids of jobs that are dead
-    according to statements that the plan rests on.
+    """Needs according to one audit. ``attested``: directories and ids of jobs that were dead by
+    statements which the plan quotes.
     """
 
     def __init__(self, audit: FreshAudit, attested: Iterable[str] = ()) -> None:
@@ -36,6 +36,7 @@ class HiddenNeeds:
         ids = [row["job_id"] for row in _rows(audit.needed_files)]
         self._are_all_needed = None in ids
         self._jobs = {job_id for job_id in ids if job_id is not None}
+        # Job id → a job restored from its snapshot
         self._heirs = {
             origin[1]: str(row["job_id"])
             for row in _rows(audit.restores_files)
@@ -44,16 +45,17 @@ class HiddenNeeds:
 
     def knows(self, metadata_path: str) -> bool:
         """Whether the audit knows that the job of this checkpoint needs task-owned files."""
-        job = _JOB.search(metadata_path)
-        return self._are_all_needed or (job is not None and job[1] in self._jobs)
+        match = _JOB.search(metadata_path)
+        return self._are_all_needed or (match is not None and match[1] in self._jobs)
 
     def refuse_inherited(self, moved: Iterable[str]) -> None:
         """Raises :class:`Halted` if a job would have to be restored again from a checkpoint of a
         job whose ``_metadata`` was moved.
         """
         for path in moved:
-            job = _JOB.search(path)
-            if job and (heir := self._heirs.get(job[1])):
+            match = _JOB.search(path)
+            heir = self._heirs.get(match[1]) if match else None
+            if heir:
                 raise Halted(
                     f"Job {heir} was restored from a checkpoint of the job of {path}, and no whole "
                     "checkpoint of its own is known by now. Nothing more was moved or purged: undo "

@@ -24,22 +24,22 @@ _WRITTEN_SINCE = "it was written or deleted since"
 
 
 class Hiding:
-    """Hides files by delete markers, if the planned version is current. If a marker hides a newer
-    version, it is removed at once.
+    """Hides files by delete markers, if the planned version is current. A marker that hides a newer
+    version is removed at once.
     """
 
     def __init__(self, run: Run, bucket: Bucket) -> None:
         self._run, self._bucket = run, bucket
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """Files whose planned version is current, with its id; rows for the others."""
+        """Files whose planned version is current, with its id; rows for all others."""
         hideable, rows = [], []
         for file, versions in self._versions(files):
             current = next((version for version in versions if version.is_latest), None)
             if current is None or current.stat is None:
                 rows.append(self._run.row(file, FileOutcome.GONE))
             elif current.stat != file.stat:
-                rows.append(self._run.row(file, FileOutcome.CHANGED, _words(current.stat)))
+                rows.append(self._run.row(file, FileOutcome.CHANGED, _size_and_time(current.stat)))
             else:
                 hideable.append(replace(file, version=current.id))
         return hideable, rows
@@ -50,7 +50,7 @@ class Hiding:
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        settled = []
+        hidden = []
         for file, versions in self._versions(files):
             planned = [
                 version
@@ -58,8 +58,8 @@ class Hiding:
                 if version.id in intended[file.path] and version.stat == file.stat
             ]
             if len(planned) == 1 and not planned[0].is_latest:
-                settled.append((replace(file, version=planned[0].id), versions))
-        return self._judge(settled)
+                hidden.append((replace(file, version=planned[0].id), versions))
+        return self._judge(hidden)
 
     def put_back(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
         return self._run.in_batches(files, self._show, MOST_KEYS)
@@ -145,8 +145,8 @@ class Hiding:
         return [rows[file.path] for file in files]
 
     def _delete(self, files: Sequence[Planned], *, interrupted: Collection[str]) -> list[Row]:
-        """Deletes the hidden version first: without its marker it would be current again. Then the
-        marker is deleted, if the key has no other version.
+        """Deletes the hidden version first, which would be current without its marker; then the
+        marker, if the key has no other version.
         """
         rows: dict[str, Row] = {}
         deletions: dict[str, Object] = {}
@@ -193,7 +193,7 @@ class Tagging:
         self._run, self._bucket, self._plan = run, bucket, run.reader.name
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        rows = [row for file, stat in self._stats(files) if (row := self._spared(file, stat))]
+        rows = [row for file, stat in self._stats(files) if (row := self._changed_row(file, stat))]
         spared = {row.path for row in rows}
         return [file for file in files if file.path not in spared], rows
 
@@ -229,7 +229,7 @@ class Tagging:
         return [rows[file.path] for file in files]
 
     def _tag(self, file: Planned) -> Row | None:
-        """``None`` if the tag was set."""
+        """``None`` if the tag was set, else the row of the file."""
         try:
             tags = self._tags(file)
             owner = tags.get(TAG, self._plan)
@@ -244,10 +244,10 @@ class Tagging:
         return None
 
     def _judge(self, files: Sequence[Planned]) -> list[Row]:
-        """Outcomes of tagged files. If a newer file has taken the place, it loses the tag."""
+        """Outcomes of tagged files. A newer file that has taken the place loses the tag."""
         rows = []
         for file, stat in self._stats(files):
-            row = self._spared(file, stat)
+            row = self._changed_row(file, stat)
             if row is not None and stat is not None:
                 self._untag(file)
             rows.append(row or self._run.row(file, FileOutcome.QUARANTINED))
@@ -258,7 +258,7 @@ class Tagging:
         for file, stat in self._stats(files):
             if stat is None and file.path in interrupted:
                 rows[file.path] = self._run.row(file, FileOutcome.PURGED)
-            elif row := self._spared(file, stat):
+            elif row := self._changed_row(file, stat):
                 rows[file.path] = row
         unchanged = [file for file in files if file.path not in rows]
         tags_or_errors = self._side_by_side(unchanged, self._tags)
@@ -294,12 +294,12 @@ class Tagging:
         stats = self._bucket.stats([self._bucket.key(file.source) for file in files])
         return [(file, stats.get(self._bucket.key(file.source))) for file in files]
 
-    def _spared(self, file: Planned, stat: Stat | None) -> Row | None:
-        """The row of a file that is gone or changed; None if it is as planned."""
+    def _changed_row(self, file: Planned, stat: Stat | None) -> Row | None:
+        """The row of a file that is gone or changed; None for an unchanged file."""
         if stat is None:
             return self._run.row(file, FileOutcome.GONE)
         if stat != file.stat:
-            return self._run.row(file, FileOutcome.CHANGED, _words(stat))
+            return self._run.row(file, FileOutcome.CHANGED, _size_and_time(stat))
         return None
 
     def _side_by_side(
@@ -317,7 +317,7 @@ class Tagging:
 
 
 def _newer_versions(file: Planned, versions: Sequence[Version]) -> list[Version] | None:
-    """Versions that may be newer than the planned one; ``None`` if that is gone."""
+    """Versions that may be newer than the planned version; ``None`` if it is gone."""
     planned = next((version for version in versions if version.id == file.version), None)
     if planned is None:
         return None
@@ -329,5 +329,5 @@ def _newer_versions(file: Planned, versions: Sequence[Version]) -> list[Version]
     ]
 
 
-def _words(stat: Stat) -> str:
+def _size_and_time(stat: Stat) -> str:
     return f"{stat.bytes} bytes of {stat.modified}"

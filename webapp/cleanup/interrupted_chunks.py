@@ -8,7 +8,7 @@ from webapp.cleanup.ways import each_way
 
 
 def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> list[Row]:
-    """Rows of files that an interrupted attempt already treated. All others are decided again."""
+    """Rows of files that an interrupted attempt treated; all others are decided again."""
     intents = journal.intents(chunk)
     intended = [file for file in files if file.path in intents]
     return each_way(run, intended, lambda way, of_root: way.settle(of_root, intents))
@@ -17,9 +17,9 @@ def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> 
 def close_open_chunks(run: Run) -> None:
     """Journal the files of interrupted chunks without moving more, before an undo or a purge."""
     journal = run.journal(APPLY)
-    begun = set(journal.open_chunks())
+    open_chunks = set(journal.open_chunks())
     for chunk in run.reader.chunks():
-        if chunk.number in begun:
+        if chunk.number in open_chunks:
             files = run.planned(chunk)
             moved = {row.path: row for row in settle(run, journal, chunk.number, files)}
             rows = [

@@ -2,9 +2,9 @@
 
 ``journal/<verb>/<chunk>.<token>.intent.jsonl`` is written before a chunk and names the files about
 to be touched. ``<chunk>.effect.jsonl`` is written afterwards and has the outcome of every file of
-the chunk. A chunk without effect was interrupted; its intents say where to look. The first line of
-a file has who and when; in an effect also the SHA-256 of the previous effect, so that a removed
-effect is noticed. The last line is a seal that only Weir can make.
+the chunk. A chunk without effect was interrupted; its intents name the files to check. The first
+line of a file says who wrote it and when; in an effect it also has the SHA-256 of the previous
+effect, so that a removed effect is noticed. The last line is a seal that only Weir can make.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _NAME = re.compile(r"(\d{8,})\.(?:effect|[0-9a-f]{12}\.intent)\.jsonl")
 
 @dataclass(frozen=True)
 class Row:
-    """Outcome of one file. ``bytes`` as planned; ``detail`` says why something was not done.
+    """Outcome of one file. ``bytes`` are as planned; ``detail`` says why nothing was done.
 
     For a file that waits in place: ``way`` (``choices.Way``), ``version`` (id of the hidden
     version), ``markers`` (ids of the delete markers that hide it).
@@ -74,20 +74,22 @@ class Journal:
     ) -> None:
         self._folder, self._plan, self._verb = folder, plan, verb
         self._by, self._ordered_by = by, ordered_by
-        self._last: str | None = None
+        self._last_digest: str | None = None
 
     @cached_property
     def _interrupted(self) -> set[int]:
-        """Chunks begun before this journal was opened; listing is expensive."""
+        """Chunks begun before this journal was opened; cached, since listing is expensive."""
         return set(self.open_chunks())
 
     @cached_property
-    def _previous(self) -> str | None:
+    def _previous_digest(self) -> str | None:
         """SHA-256 of the last effect before this journal was opened."""
         finished = self.finished_chunks()
         if not finished:
             return None
-        return self._digest(min(finished) if self._verb == UNDO else max(finished))
+        chunk = min(finished) if self._verb == UNDO else max(finished)
+        content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
+        return hashlib.sha256(content).hexdigest()
 
     def finished_chunks(self) -> list[int]:
         """Chunks with an effect, ascending."""
@@ -126,15 +128,15 @@ class Journal:
             {"path": path} if version is None else {"path": path, "version": version}
             for path, version in files.items()
         ]
-        self._folder.write(self._path(name), _bytes([head, *lines]))
+        self._folder.write(self._path(name), _sealed([head, *lines]))
 
     def write_effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
         """Raises ``AlreadyWritten`` if another process has done the chunk."""
         head = self._head(chunk, "effect", at) | {
-            "previous": self._last or self._previous,
+            "previous": self._last_digest or self._previous_digest,
             "counts": tally(rows),
         }
-        content = _bytes(
+        content = _sealed(
             [
                 head,
                 *(
@@ -144,10 +146,10 @@ class Journal:
             ]
         )
         self._folder.write(self._path(f"{chunk:08}.effect.jsonl"), content)
-        self._last = hashlib.sha256(content).hexdigest()
+        self._last_digest = hashlib.sha256(content).hexdigest()
 
     def read(self, chunk: int) -> Effect:
-        """Raises ``FileNotFoundError``."""
+        """Raises ``FileNotFoundError`` and :class:`PlanDamaged`."""
         content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
         try:
             head, *rows = _lines(content)
@@ -166,7 +168,7 @@ class Journal:
         return Effect(head, parsed)
 
     def verify(self) -> None:
-        """Raises :class:`PlanDamaged` if an effect was changed, added or removed by somebody else."""
+        """Raises :class:`PlanDamaged` if somebody else changed, added or removed an effect."""
         previous = None
         for chunk in sorted(self.finished_chunks(), reverse=self._verb == UNDO):
             content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
@@ -181,13 +183,13 @@ class Journal:
     def refuse_foreign(
         self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]
     ) -> None:
-        """Raises :class:`PlanDamaged` if the journal files ``names`` of a chunk contain other files
-        than the plan, or other places for them. ``planned``: path → bytes and place in quarantine.
+        """Raises :class:`PlanDamaged` if the journal files ``names`` of a chunk have files that the
+        plan lacks, or other places. ``planned``: path → bytes and place in quarantine.
         """
         foreign = [path for path in self._read_intents(chunk, names) if path not in planned]
         if any(map(_is_effect, names)):
             rows = self.read(chunk).rows
-            foreign += [row.path for row in rows if not _is_of(row, planned)]
+            foreign += [row.path for row in rows if not _is_as_planned(row, planned)]
             if len({row.path for row in rows}) != len(rows):
                 raise self._damaged(chunk, "names a file twice")
         if foreign or not planned:
@@ -222,18 +224,16 @@ class Journal:
             total.update(self.read(chunk).counts)
         return total
 
-    def _digest(self, chunk: int) -> str:
-        return hashlib.sha256(self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))).hexdigest()
-
     def _head(self, chunk: int, kind: str, at: datetime) -> dict[str, Any]:
-        head = {
+        return {
             "plan": self._plan,
             "verb": self._verb,
             "chunk": chunk,
             "record": kind,
             "at": instant_text(at),
+            "by": self._by,
+            "ordered_by": self._ordered_by,
         }
-        return head | {"by": self._by, "ordered_by": self._ordered_by}
 
     def _names(self) -> list[str]:
         return self._folder.names(f"journal/{self._verb}")
@@ -246,16 +246,14 @@ def _is_effect(name: str) -> bool:
     return name.endswith(".effect.jsonl")
 
 
-def _is_of(row: Row, planned: Mapping[str, tuple[int, str]]) -> bool:
-    planned_row = planned.get(row.path)
-    return (
-        planned_row is not None
-        and row.bytes == planned_row[0]
-        and row.quarantine in (None, planned_row[1])
-    )
+def _is_as_planned(row: Row, planned: Mapping[str, tuple[int, str]]) -> bool:
+    if row.path not in planned:
+        return False
+    size, quarantine = planned[row.path]
+    return row.bytes == size and row.quarantine in (None, quarantine)
 
 
-def _bytes(lines: Sequence[Mapping[str, Any]]) -> bytes:
+def _sealed(lines: Sequence[Mapping[str, Any]]) -> bytes:
     return with_seal(
         b"".join(
             json.dumps(line, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"

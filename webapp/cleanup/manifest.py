@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
+from typing import Any
 
 from webapp.cleanup.entries import CHUNK_ROWS
 from webapp.cleanup.errors import PlanDamaged
@@ -72,6 +73,10 @@ class SearchedAudit:
 
 @dataclass(frozen=True)
 class PlanManifest:
+    """``withheld_files``: reason → number. The first ``metadata_parts`` of ``parts`` have only
+    ``_metadata``.
+    """
+
     created_at: str
     created_by: str
     expires_at: str
@@ -108,7 +113,7 @@ class PlanManifest:
 
 
 def name_of(content: bytes) -> str:
-    """The name of a plan with this manifest: 64 hexadecimal digits."""
+    """The name of the plan with this manifest."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -125,17 +130,20 @@ def read(content: bytes, name: str) -> PlanManifest:
             f"Plan {name[:12]} has format {document.get('format')}, this Weir reads {FORMAT}. Make "
             "a new plan."
         )
-    document["audits"] = tuple(SearchedAudit(**audit) for audit in document["audits"])
-    document["roots"] = tuple(PlannedRoot(**root) for root in document["roots"])
+    kinds: dict[str, Any] = {
+        "audits": SearchedAudit,
+        "roots": PlannedRoot,
+        "statements": QuotedStatement,
+        "parts": PartEntry,
+    }
+    for key, kind in kinds.items():
+        document[key] = tuple(kind(**entry) for entry in document[key])
     document["withheld_roots"] = tuple(
         WithheldRoot(root["uri"], tuple(root["reasons"])) for root in document["withheld_roots"]
     )
-    document["statements"] = tuple(
-        QuotedStatement(**statement) for statement in document["statements"]
-    )
-    document["parts"] = tuple(PartEntry(**part) for part in document["parts"])
-    for name in ("verdicts", "searched_roots"):
-        document[name] = tuple(document[name])
+
+    for key in ("verdicts", "searched_roots"):
+        document[key] = tuple(document[key])
     return PlanManifest(**{entry.name: document[entry.name] for entry in fields(PlanManifest)})
 
 

@@ -18,12 +18,9 @@ _DATA_OF_A_JOB = frozenset({"shared", "taskowned", "dstl"})
 
 
 def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
-    """All ``_metadata`` below the roots, of which some may be missing. Raises ``OSError`` if a
-    directory cannot be listed.
-
-    Links to directories are not followed; audits have doubts about them. A ``_metadata`` that is a
-    link is read if it leads to a file below its root; else reading it fails. A directory named like
-    a checkpoint counts as one only in the directory of a job.
+    """All ``_metadata`` below the roots; missing roots are skipped. Raises ``OSError`` if a
+    directory cannot be listed. Links to directories are not followed; audits have doubts about
+    them. A ``_metadata`` that is a link is readable only if it leads to a file below its root.
     """
     for root in roots:
         listable = directories(root.reading)
@@ -31,29 +28,29 @@ def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
         while pending:
             folder, is_job = pending.pop()
             for entry in _entries(listable, folder):
-                place = f"{folder}/{entry.name}"
+                suffix = f"{folder}/{entry.name}"
                 if entry.name == METADATA_NAME and entry.kind is not Kind.DIRECTORY:
-                    yield _file(root, place, entry)
+                    yield _file(root, suffix, entry)
                 elif entry.kind is not Kind.DIRECTORY or (is_job and entry.name in _DATA_OF_A_JOB):
                     continue
                 elif _SAVEPOINT.fullmatch(entry.name) or (
                     is_job and _CHECKPOINT.fullmatch(entry.name)
                 ):
-                    yield from _snapshot_metadata(root, place)
+                    yield from _snapshot_metadata(root, suffix)
                 else:
-                    pending.append((place, bool(_JOB.fullmatch(entry.name))))
+                    pending.append((suffix, bool(_JOB.fullmatch(entry.name))))
 
 
 def _snapshot_metadata(root: Root, folder: str) -> Iterator[MetadataFile]:
-    place = f"{folder}/{METADATA_NAME}"
+    suffix = f"{folder}/{METADATA_NAME}"
     try:
-        status = tree.stat(f"{root.reading.rstrip('/')}{place}", root.reading)
+        status = tree.stat(f"{root.reading.rstrip('/')}{suffix}", root.reading)
     except tree.Gone:
         return
     except tree.NotAFile:
-        yield _file(root, place, Entry(METADATA_NAME, Kind.LINK))
+        yield _file(root, suffix, Entry(METADATA_NAME, Kind.LINK))
     else:
-        yield _file(root, place, Entry(METADATA_NAME, Kind.FILE, status.bytes, status.modified))
+        yield _file(root, suffix, Entry(METADATA_NAME, Kind.FILE, status.bytes, status.modified))
 
 
 def _entries(listable: Directories, folder: str) -> list[Entry]:
@@ -63,7 +60,7 @@ def _entries(listable: Directories, folder: str) -> list[Entry]:
         return []
 
 
-def _file(root: Root, place: str, entry: Entry) -> MetadataFile:
-    read_at = f"{root.reading.rstrip('/')}{place}"
+def _file(root: Root, suffix: str, entry: Entry) -> MetadataFile:
+    read_at = f"{root.reading.rstrip('/')}{suffix}"
     size, modified = (entry.bytes, entry.modified) if entry.kind is Kind.FILE else (None, None)
     return MetadataFile(root.canonical(read_at), size, modified, read_at, root.reading)

@@ -16,8 +16,8 @@ AT_WORK = (PlanState.BUILDING, PlanState.APPLYING, PlanState.UNDOING, PlanState.
 
 class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
     def due(self, now: datetime) -> Self:
-        """Plans with an order to carry out, or whose quarantine is over. A purge that stopped in
-        doubt must be ordered again.
+        """Plans to work on, or whose quarantine is over. A purge that stopped in doubt must be
+        ordered again.
         """
         return self.filter(
             models.Q(state__in=AT_WORK)
@@ -25,9 +25,7 @@ class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
         )
 
     def by_name(self, name: str) -> "CleanupPlan | None":
-        """The plan whose name begins with ``name``; None if that is shorter than 8 letters, or
-        begins the names of several plans or of none.
-        """
+        """The only plan whose name begins with ``name``, of at least 8 letters; else None."""
         if len(name) < 8 or not all(letter in "0123456789abcdef" for letter in name):
             return None
         plans = list(self.filter(name__startswith=name)[:2])

@@ -26,17 +26,17 @@ class Moving:
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
         """A file was moved if it is in quarantine and not at its source. If the same file is at
-        both places, the move had not ended: the copy in quarantine is deleted, and the file is
-        decided again.
+        both places, the move had not ended: the copy in quarantine is deleted, and no row is
+        returned.
         """
         run, rows = self._run, []
         for file in files:
-            copied, source = run.files.stat(file.target), run.files.stat(file.source)
-            if copied is None:
+            quarantined, source = run.files.stat(file.target), run.files.stat(file.source)
+            if quarantined is None:
                 continue
-            if source is not None and source in (file.stat, copied):
+            if source is not None and source in (file.stat, quarantined):
                 run.check_lease()
-                run.files.delete(file.target, copied)
+                run.files.delete(file.target, quarantined)
             else:
                 detail = None if source is None else "another file has since taken its place"
                 rows.append(run.row(file, FileOutcome.QUARANTINED, detail))
@@ -67,12 +67,12 @@ class Moving:
     def _put_back(self, file: Planned, *, interrupted: Collection[str]) -> Row:
         run, was_tried = self._run, file.path in interrupted
         run.refuse_linked(file)
-        moved, source = run.files.stat(file.target), run.files.stat(file.source)
-        if moved is None:
-            restored = was_tried and source is not None and source.bytes == file.bytes
-            return run.row(file, FileOutcome.RESTORED if restored else FileOutcome.GONE)
+        quarantined, source = run.files.stat(file.target), run.files.stat(file.source)
+        if quarantined is None:
+            is_restored = was_tried and source is not None and source.bytes == file.bytes
+            return run.row(file, FileOutcome.RESTORED if is_restored else FileOutcome.GONE)
         # If the same file is at both places, repeating the move completes it.
-        was_interrupted = was_tried and source == moved
+        was_interrupted = was_tried and source == quarantined
         if source is not None and not was_interrupted:
             return run.row(
                 file, FileOutcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}"
@@ -80,7 +80,7 @@ class Moving:
         if run.files.is_behind_link(file.base, file.source):
             return run.row(file, FileOutcome.OCCUPIED, "its directory is a link by now")
         try:
-            run.files.move(file.target, file.source, moved)
+            run.files.move(file.target, file.source, quarantined)
         except Occupied as error:
             return run.row(file, FileOutcome.OCCUPIED, str(error))
         return run.row(file, FileOutcome.RESTORED)
@@ -90,7 +90,7 @@ class Moving:
         run.refuse_linked(file)
         status = run.files.stat(file.target)
         if status is None or not file.is_kept_as(status):
-            return self._spared(file, status, interrupted)
+            return self._row_not_purged(file, status, interrupted)
         run.files.delete(file.target, status)
         return run.row(file, FileOutcome.PURGED)
 
@@ -98,24 +98,24 @@ class Moving:
         self, bucket: Bucket, files: Sequence[Planned], *, interrupted: Collection[str]
     ) -> list[Row]:
         run, keys = self._run, {file.path: bucket.key(file.target) for file in files}
-        stats, rows = bucket.stats(list(keys.values())), []
-        spared = {
-            file.path: self._spared(file, status, interrupted)
-            for file in files
-            if (status := stats.get(keys[file.path])) is None or not file.is_kept_as(status)
-        }
-        errors = bucket.delete([(keys[path], None) for path in keys if path not in spared])
+        stats = bucket.stats(list(keys.values()))
+        rows: dict[str, Row] = {}
+        for file in files:
+            status = stats.get(keys[file.path])
+            if status is None or not file.is_kept_as(status):
+                rows[file.path] = self._row_not_purged(file, status, interrupted)
+        errors = bucket.delete([(keys[path], None) for path in keys if path not in rows])
         for file in files:
             error = errors.get((keys[file.path], None))
-            if file.path in spared:
-                rows.append(spared[file.path])
-            elif error is not None:
-                rows.append(run.failed(file, error))
-            else:
-                rows.append(run.row(file, FileOutcome.PURGED))
-        return rows
+            if error is not None:
+                rows[file.path] = run.failed(file, error)
+            elif file.path not in rows:
+                rows[file.path] = run.row(file, FileOutcome.PURGED)
+        return [rows[file.path] for file in files]
 
-    def _spared(self, file: Planned, status: Stat | None, interrupted: Collection[str]) -> Row:
+    def _row_not_purged(
+        self, file: Planned, status: Stat | None, interrupted: Collection[str]
+    ) -> Row:
         if status is None:
             outcome = FileOutcome.PURGED if file.path in interrupted else FileOutcome.GONE
             return self._run.row(file, outcome)

@@ -1,4 +1,4 @@
-"""Orders of people for a plan. Each is one conditional update, so two orders cannot both succeed."""
+"""Orders of people for a plan. An order is one conditional update, so two cannot both succeed."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -72,7 +72,7 @@ def withdraw(plan: CleanupPlan, name: str, at: datetime) -> None:
 
 
 def order(plan: CleanupPlan, verb: str, name: str, at: datetime) -> None:
-    """One of ``ORDERS``. Raises :class:`PlanActionRefused`."""
+    """``verb`` is one of ``ORDERS``. Raises :class:`PlanActionRefused`."""
     _ORDERS[verb](plan, name, at)
 
 

@@ -9,7 +9,7 @@ from webapp.lib.row_numbers import row_number
 
 @dataclass(frozen=True)
 class Slice:
-    """``previous`` and ``next`` are page parameters, empty if there is none."""
+    """``previous`` and ``next`` are page parameters, empty if there is no such page."""
 
     rows: list[dict[str, Any]]
     next: str = ""
@@ -27,10 +27,10 @@ def journal_page(journal: Journal, number: str) -> Slice:
 
 
 def _page(chunks: Sequence[int], number: str, read: Callable[[int], list[dict[str, Any]]]) -> Slice:
-    """The chunk with this number, or the first chunk if there is none."""
+    """The rows of the chunk with this number, or else of the first chunk."""
     if not chunks:
         return Slice([])
     chunk = row_number(number)
     index = chunks.index(chunk) if chunk in chunks else 0
-    following = str(chunks[index + 1]) if index + 1 < len(chunks) else ""
-    return Slice(read(chunks[index]), following, str(chunks[index - 1]) if index else "")
+    next_number = str(chunks[index + 1]) if index + 1 < len(chunks) else ""
+    return Slice(read(chunks[index]), next_number, str(chunks[index - 1]) if index else "")

@@ -26,7 +26,7 @@ class TreeFiles:
         return cls(place for place in places if place)
 
     def stat(self, path: str) -> Stat | None:
-        """``None`` if nothing is there. Raises ``TreeError`` if it is no file, or cannot be read."""
+        """``None`` if nothing is at ``path``. Raises ``TreeError`` if it is no readable file."""
         try:
             return tree.stat(path, self._root_of(path))
         except tree.Gone:
@@ -53,7 +53,7 @@ class TreeFiles:
         tree.delete(path, expected, self._root_of(path))
 
     def remove_empty(self, folder: str) -> None:
-        """Object stores have no folders; elsewhere a folder that stays does no harm."""
+        """Removes the folder and its parent if they are empty. Object stores have no folders."""
         if "://" not in folder:
             tree.remove_empty(folder, self._root_of(folder))
             tree.remove_empty(str(Path(folder).parent), self._root_of(folder))
@@ -64,9 +64,9 @@ class TreeFiles:
 
 @dataclass(frozen=True)
 class Planned:
-    """One planned file with its place before (``source``) and in quarantine (``target``), which are
-    equal if it stays in place. ``base``: where its root is read; ``quarantine``: the folder above
-    all plans, or ``base``. ``version`` and ``markers``: see :class:`webapp.cleanup.journal.Row`.
+    """One planned file, with its place before the move (``source``) and in quarantine (``target``);
+    they are equal if it stays. ``base``: where its root is read; ``quarantine``: the folder above
+    all plans, or ``base``. ``version``, ``markers``: see :class:`webapp.cleanup.journal.Row`.
     """
 
     path: str
@@ -86,13 +86,15 @@ class Planned:
         return self.stat.bytes
 
     def is_kept_as(self, status: Stat) -> bool:
-        """Whether a file found in quarantine can be the one that was moved there."""
+        """Whether a file in quarantine, which has ``status``, can be this file."""
         return status.bytes == self.bytes and (
             self.way != Way.RENAME or status.modified == self.stat.modified
         )
 
 
 class Places:
+    """Places of planned files before the move and in quarantine."""
+
     def __init__(self, manifest: PlanManifest, plan: str) -> None:
         self._roots = {root.uri: root for root in manifest.roots}
         self._bases = {root.uri: root.read_at.rstrip("/") for root in manifest.roots}

@@ -1,6 +1,6 @@
 """Builds a plan from an audit's verdicts as sorted Parquet parts, of which one is in memory.
 
-1. The ``_metadata`` of waste checkpoints come first, so that nothing refers to their files then.
+1. The ``_metadata`` of waste checkpoints come first: without them nothing refers to their files.
 2. All other files follow in the order of roots and paths.
 3. The manifest, with the SHA-256 of each part, is written last; without it there is no plan.
 """
@@ -34,8 +34,8 @@ from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.verdicts import batches
 
 MOST_FILES = 5_000_000
-"""The most files of one plan; the next plan has the rest. Hashes of all names are held in memory, 8
-bytes each, to check each new checkpoint.
+"""The next plan has the remaining files. Hashes of all names are in memory to check new
+checkpoints, 8 bytes each.
 """
 
 Say = Callable[[str], None]
@@ -62,7 +62,7 @@ class PlanRequest:
     waste: bool = False
     also_scanned: Sequence[str] = ()
     statements: Sequence[QuotedStatement] = ()
-    """Statements on dead jobs; the plan quotes those that its files rest on."""
+    """Statements on dead jobs; the plan quotes the statements that its files depend on."""
     most_files: int = MOST_FILES
 
     @property
@@ -121,7 +121,7 @@ def build(
 def _planned_rows(
     request: PlanRequest, requirements: ProofRequirements, writer: "_Writer", *, metadata: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of one of the two passes. Files with the same canonical path are left out."""
+    """Rows of ``_metadata``, or all others. Files with the same canonical path are left out."""
     for batch in _without_doubles(
         batches(request.verdict_files, request.audit_id),
         writer.withheld if not metadata else Counter(),
@@ -135,41 +135,42 @@ def _planned_rows(
 def _without_doubles(
     source: Iterator[pa.RecordBatch], withheld: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """The last path of a batch is delayed until the start of the next batch is known."""
-    before: pa.RecordBatch | None = None
+    """Delays rows of a batch's last path until the start of the next batch is known."""
+    delayed: pa.RecordBatch | None = None
     for batch in source:
         joined = batch
-        if before is not None:
-            joined = pa.Table.from_batches([before, batch]).combine_chunks().to_batches()[0]
+        if delayed is not None:
+            joined = pa.Table.from_batches([delayed, batch]).combine_chunks().to_batches()[0]
         same = pc.and_(
             pc.equal(joined["path"][:-1], joined["path"][1:]),
             pc.equal(joined["root"][:-1], joined["root"][1:]),
         )
-        none = pa.array([False])
-        double = pc.or_(pa.concat_arrays([same, none]), pa.concat_arrays([none, same]))
+        false = pa.array([False])
+        is_double = pc.or_(pa.concat_arrays([same, false]), pa.concat_arrays([false, same]))
 
-        last = pc.and_(
+        is_last = pc.and_(
             pc.equal(joined["path"], joined["path"][-1]),
             pc.equal(joined["root"], joined["root"][-1]),
         )
-        before = joined.filter(last)
-        yield _count_withheld(joined, double, pc.invert(last), withheld)
-    if before is not None:
-        yield _count_withheld(
-            before,
-            pa.repeat(before.num_rows > 1, before.num_rows),
-            pa.repeat(True, before.num_rows),
+        delayed = joined.filter(is_last)
+        yield _drop_doubles(joined, is_double, pc.invert(is_last), withheld)
+    if delayed is not None:
+        yield _drop_doubles(
+            delayed,
+            pa.repeat(delayed.num_rows > 1, delayed.num_rows),
+            pa.repeat(True, delayed.num_rows),
             withheld,
         )
 
 
-def _count_withheld(
-    rows: pa.RecordBatch, double: pa.Array, complete: pa.Array, withheld: Counter[str]
+def _drop_doubles(
+    rows: pa.RecordBatch, is_double: pa.Array, is_complete: pa.Array, withheld: Counter[str]
 ) -> pa.RecordBatch:
-    doubles = pc.sum(pc.and_(double, complete)).as_py() or 0
+    """Complete rows without doubles, which are counted."""
+    doubles = pc.sum(pc.and_(is_double, is_complete)).as_py() or 0
     if doubles:
         withheld["two_files_of_one_name"] += doubles
-    return rows.filter(pc.and_(complete, pc.invert(double)))
+    return rows.filter(pc.and_(is_complete, pc.invert(is_double)))
 
 
 @dataclass
@@ -184,7 +185,7 @@ class _Writer:
     bytes: Counter[str] = field(default_factory=Counter)
     withheld: Counter[str] = field(default_factory=Counter)
     _rows: list[pa.RecordBatch] = field(default_factory=list)
-    _count: int = 0
+    _part_rows: int = 0
     _total: int = 0
 
     def add(self, rows: pa.RecordBatch) -> None:
@@ -194,20 +195,20 @@ class _Writer:
             rows = rows.slice(0, room)
         self._total += rows.num_rows
         while rows.num_rows:
-            fitting = rows.slice(0, PART_ROWS - self._count)
+            fitting = rows.slice(0, PART_ROWS - self._part_rows)
             rows = rows.slice(fitting.num_rows)
             self._rows.append(fitting)
-            self._count += fitting.num_rows
-            if self._count == PART_ROWS:
+            self._part_rows += fitting.num_rows
+            if self._part_rows == PART_ROWS:
                 self.finish_part()
 
     def finish_part(self) -> None:
-        if not self._count:
+        if not self._part_rows:
             return
         table = pa.Table.from_batches(self._rows, SCHEMA)
         if self.attested:
             self.rests_on.update(places_of(table["path"], self.attested))
-        self._rows, self._count = [], 0
+        self._rows, self._part_rows = [], 0
         out = io.BytesIO()
         pq.write_table(table, out, row_group_size=CHUNK_ROWS, compression="zstd")
         content = out.getvalue()

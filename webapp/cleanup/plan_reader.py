@@ -38,7 +38,7 @@ class PlanReader:
 
     @cached_property
     def manifest(self) -> PlanManifest:
-        """Raises :class:`PlanDamaged`."""
+        """The verified manifest. Raises :class:`PlanDamaged`."""
         try:
             return manifests.read(self.folder.read(manifests.FILE_NAME), self.name)
         except FileNotFoundError as error:
@@ -90,11 +90,11 @@ class PlanReader:
         numbered = list(enumerate(self._first_chunks()))
         for part, first in reversed(numbered) if backwards else numbered:
             rows = self.part(part)
-            places = range(self.manifest.parts[part].chunks)
-            for place in reversed(places) if backwards else places:
+            indexes = range(self.manifest.parts[part].chunks)
+            for index in reversed(indexes) if backwards else indexes:
                 yield Chunk(
-                    first + place,
-                    rows.slice(place * CHUNK_ROWS, CHUNK_ROWS),
+                    first + index,
+                    rows.slice(index * CHUNK_ROWS, CHUNK_ROWS),
                     part < self.manifest.metadata_parts,
                 )
 
@@ -110,12 +110,12 @@ class PlanReader:
         raise IndexError(chunk)
 
     def chunk_of(self, path: str) -> int | None:
-        """The chunk that lists the file; None if there is none. Raises :class:`PlanDamaged`."""
+        """The chunk that lists the file, or None. Raises :class:`PlanDamaged`."""
         for part, first in enumerate(self._first_chunks()):
             if self.manifest.parts[part].first_path <= path <= self.manifest.parts[part].last_path:
-                place = pc.index(self.part(part)["path"], path).as_py()
-                if place >= 0:
-                    return int(first + place // CHUNK_ROWS)
+                row = pc.index(self.part(part)["path"], path).as_py()
+                if row >= 0:
+                    return int(first + row // CHUNK_ROWS)
         return None
 
     def _first_chunks(self) -> list[int]:

@@ -42,7 +42,7 @@ from webapp.storage.presentation import second_names
 from webapp.work.lease import Lease
 from webapp.work.run_files import file_uris
 
-_ONE_STEP_MOVES = ("hdfs://", "viewfs://", "webhdfs://")
+_RENAMING_SCHEMES = ("hdfs://", "viewfs://", "webhdfs://")
 
 
 def request_plan(
@@ -79,7 +79,7 @@ def newest_audit(roots: Sequence[str]) -> StorageAudit:
 
 
 def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
-    """Raises :class:`PlanRefused`."""
+    """Writes the plan's files. Raises :class:`PlanRefused`."""
     audit = plan.audit
     if audit is None or not audit.files_kept or audit.as_of is None:
         raise PlanRefused(
@@ -100,7 +100,7 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
         PlanRequest(
             verdict_files=file_uris(audit_manifest, STORAGE_FILE.name),
             audit_id=audit.audit_id,
-            audits=[_searched(row) for row in (audit.previous, audit) if row is not None],
+            audits=[_searched_audit(row) for row in (audit.previous, audit) if row is not None],
             as_of=audit.as_of,
             age_guard=timedelta(hours=audit.age_guard_h),
             searched_roots=list(audit.roots),
@@ -122,8 +122,8 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
 
 
 def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
-    """Statements on dead jobs that count now and counted when the audit was made. Raises
-    :class:`PlanRefused` if one that the audit rests on ended afterwards.
+    """Statements on dead jobs that count now and when the audit was made. Raises
+    :class:`PlanRefused` if a statement that the audit used has ended.
     """
     at_audit = StorageStatement.objects.filter(kind=DEAD_JOB, stated_at__lte=audit.created_at)
     contradicted = set(
@@ -152,14 +152,14 @@ def scanned_places() -> list[str]:
 def sort_roots(
     audit: StorageAudit, uris: Sequence[str]
 ) -> tuple[list[PlannedRoot], list[WithheldRoot]]:
-    """Roots that may be cleaned, and the others with reasons."""
+    """Roots that may be cleaned, and all others with reasons."""
     figures_by_root = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
     rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=uris)}
-    doubt = AuditDoubt.objects.filter(audit=audit, reach=ALL_ROOTS).exists()
+    in_doubt = AuditDoubt.objects.filter(audit=audit, reach=ALL_ROOTS).exists()
     planned, withheld = [], []
     for uri in uris:
         figures = figures_by_root.get(uri)
-        reasons = _reasons(figures, rows.get(uri), audit.withheld.get(uri, ""), doubt=doubt)
+        reasons = _reasons(figures, rows.get(uri), audit.withheld.get(uri, ""), in_doubt)
         if figures is not None and TWO_NAMES in figures.not_cleanable:
             reasons += second_names(audit, uri)
         if reasons:
@@ -170,10 +170,10 @@ def sort_roots(
 
 
 def _reasons(
-    figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubt: bool
+    figures: RootFigures | None, row: StorageRoot | None, withheld: str, in_doubt: bool
 ) -> list[str]:
-    """Sentences; empty if the root may be cleaned. ``doubt``: the audit has a doubt that reaches
-    all roots.
+    """Sentences that say why the root may not be cleaned. ``in_doubt``: a doubt of the audit
+    reaches all roots.
     """
     if figures is None:
         return ["The audit says nothing of this root."]
@@ -183,7 +183,7 @@ def _reasons(
             "known."
         ]
     codes = list(figures.not_cleanable)
-    if doubt and not {"in_doubt", TWO_NAMES}.intersection(codes):
+    if in_doubt and not {"in_doubt", TWO_NAMES}.intersection(codes):
         codes.append("in_doubt")
     if not row.is_attested and "not_attested" not in codes:
         codes.append("not_attested")
@@ -209,7 +209,7 @@ def _planned_root(row: StorageRoot) -> PlannedRoot:
 
 
 def _with_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
-    """A quarantine that an operator chose is preferred to a tag."""
+    """Files stay in place if the bucket allows it; an operator's quarantine precedes tags."""
     grace = timedelta(seconds=plan.grace_s)
     way = way_in_place(root.read_at, waste=plan.waste, grace=grace)
     is_default = root.quarantine == quarantine.beside(root.read_at)
@@ -222,8 +222,8 @@ def moves_by(source: str, target: str) -> str:
     """``rename`` if the storage can, else ``copy``, which reads and writes every byte."""
     if "://" in source or "://" in target:
         can_rename = (
-            source.startswith(_ONE_STEP_MOVES)
-            and target.startswith(_ONE_STEP_MOVES)
+            source.startswith(_RENAMING_SCHEMES)
+            and target.startswith(_RENAMING_SCHEMES)
             and _authority(source) == _authority(target)
         )
     else:
@@ -239,7 +239,7 @@ def _device(path: Path) -> int:
     return next(place for place in (path, *path.parents) if place.exists()).stat().st_dev
 
 
-def _searched(audit: StorageAudit) -> SearchedAudit:
+def _searched_audit(audit: StorageAudit) -> SearchedAudit:
     names = ("metadata_files", "checkpoints", "files")
     sums = RootFigures.objects.filter(audit=audit).aggregate(**{name: Sum(name) for name in names})
     as_of = instant_text(audit.as_of) if audit.as_of else ""

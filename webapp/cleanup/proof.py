@@ -1,5 +1,5 @@
-"""Checks the rows of an audit before they enter a plan. It repeats the audit's rules: this is
-cheap, and a wrong row would cost a job its state.
+"""Checks the rows of an audit before they enter a plan. Repeats the audit's rules, since this is
+cheap and a wrong row would cost a job its state.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from webapp.cleanup.entries import METADATA_NAME, ORPHAN, ORPHAN_PLACES, SCHEMA, WASTE, WASTE_PLACES
+from ingest.storage.layout import METADATA_NAME
+from webapp.cleanup.entries import ORPHAN, ORPHAN_PLACES, SCHEMA, WASTE, WASTE_PLACES
 
 Test = Callable[[pa.RecordBatch], pa.Array]
 
@@ -39,9 +40,9 @@ class ProofRequirements:
         withheld: dict[str, int] = {}
         for reason, test in self._tests.items():
             passed = pc.fill_null(test(rows), False)
-            missing = rows.num_rows - (pc.sum(passed).as_py() or 0)
-            if missing:
-                withheld[reason] = missing
+            failed = rows.num_rows - (pc.sum(passed).as_py() or 0)
+            if failed:
+                withheld[reason] = failed
                 rows = rows.filter(passed)
         return rows, withheld
 
@@ -54,13 +55,13 @@ class ProofRequirements:
             "younger_than_the_guard": lambda rows: pc.greater_equal(
                 rows["age_ms"], int(self.age_guard.total_seconds() * 1000)
             ),
-            "outside_its_root": self._inside,
+            "outside_its_root": self._is_inside,
             "not_a_place_of_checkpoints": _is_flinks_place,
-            "seen_unreferenced_once": self._twice_unreferenced,
+            "seen_unreferenced_once": self._was_unreferenced_before,
         }
 
     def _with_age(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        # As numbers: Arrow has no maximum of two instants with a zone.
+        # Cast, because Arrow has no maximum of two instants with a zone.
         newest = pc.max_element_wise(
             rows["modified"].cast(pa.int64()),
             rows["first_seen_at"].cast(pa.int64()),
@@ -69,19 +70,19 @@ class ProofRequirements:
         age = pc.subtract(pa.scalar(self._as_of_ms, pa.int64()), newest)
         return pa.record_batch([*(rows[name] for name in rows.schema.names), age], schema=SCHEMA)
 
-    def _inside(self, rows: pa.RecordBatch) -> pa.Array:
+    def _is_inside(self, rows: pa.RecordBatch) -> pa.Array:
         """Whether both spellings are below the root, without empty or upward steps in
         ``listed_path``.
         """
-        inside = pa.repeat(False, rows.num_rows)
+        is_below = pa.repeat(False, rows.num_rows)
         for uri, read_at in self.roots.items():
             below = pc.and_(_below(rows["path"], uri), _below(rows["listed_path"], read_at))
-            inside = pc.or_(inside, pc.and_(pc.equal(rows["root"], uri), below))
-        names = pc.replace_substring_regex(rows["listed_path"], r"^[A-Za-z0-9+.-]+://", "")
-        stray = pc.match_substring_regex(names, r"//|(^|/)\.{1,2}(/|$)")
-        return pc.and_(inside, pc.invert(stray))
+            is_below = pc.or_(is_below, pc.and_(pc.equal(rows["root"], uri), below))
+        steps = pc.replace_substring_regex(rows["listed_path"], r"^[A-Za-z0-9+.-]+://", "")
+        has_bad_step = pc.match_substring_regex(steps, r"//|(^|/)\.{1,2}(/|$)")
+        return pc.and_(is_below, pc.invert(has_bad_step))
 
-    def _twice_unreferenced(self, rows: pa.RecordBatch) -> pa.Array:
+    def _was_unreferenced_before(self, rows: pa.RecordBatch) -> pa.Array:
         """Whether an orphan was unreferenced in an earlier audit, too. Always true for waste, which
         has references.
         """
@@ -95,14 +96,14 @@ def is_metadata(rows: pa.RecordBatch | pa.Table) -> pa.Array:
 
 def _is_flinks_place(rows: pa.RecordBatch) -> pa.Array:
     """Whether the place is in the list for the verdict. A ``_metadata`` can only be waste."""
-    orphan = pc.and_(
+    is_orphan = pc.and_(
         pc.equal(rows["verdict"], ORPHAN), pc.is_in(rows["place"], pa.array(ORPHAN_PLACES))
     )
-    waste = pc.and_(
+    is_waste = pc.and_(
         pc.equal(rows["verdict"], WASTE), pc.is_in(rows["place"], pa.array(WASTE_PLACES))
     )
     has_metadata_place = pc.equal(rows["place"], "metadata")
-    return pc.and_(pc.or_(orphan, waste), pc.equal(is_metadata(rows), has_metadata_place))
+    return pc.and_(pc.or_(is_orphan, is_waste), pc.equal(is_metadata(rows), has_metadata_place))
 
 
 def _below(paths: pa.Array, root: str) -> pa.Array:

@@ -12,7 +12,7 @@ from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.recheck import Recheck, refuse_doubt
 from webapp.cleanup.references import References, Storage, references_in
 from webapp.cleanup.run import Run
-from webapp.cleanup.undoing import quarantined
+from webapp.cleanup.undoing import quarantined_files
 from webapp.cleanup.watching import Reference, Watch
 from webapp.cleanup.ways import each_way
 
@@ -20,50 +20,48 @@ MOST_NAMED = 3
 
 
 def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
-    """Raises :class:`Halted` if a checkpoint now refers to a file under any name, or if a job may
-    need one without a reference; such files are not deleted.
+    """Raises :class:`Halted` if a checkpoint refers to a quarantined file under any name, or if a
+    job may need one without a reference. Such files are not deleted.
     """
     manifest, storage = run.reader.manifest, storage or Storage()
     refuse_unsafe(manifest.roots, manifest.searched_roots)
     run.reader.verify()
-    applied, journal = run.journal(APPLY), run.journal(PURGE)
-    for journal_file in (applied, journal):
-        run.verify(journal_file)
+    applied, purged = run.journal(APPLY), run.journal(PURGE)
+    run.verify(applied)
+    run.verify(purged)
     close_open_chunks(run)
-    applied_chunks, purged_chunks = set(applied.finished_chunks()), set(journal.finished_chunks())
+    remaining = set(applied.finished_chunks()) - set(purged.finished_chunks())
     watch.begin()
     audit = recheck.fresh()
     refuse_doubt(audit, [root.uri for root in manifest.roots if root.files])
     watch.look(at_once=True)
     referred = references_in(audit, watch.planned)
     needs = HiddenNeeds(audit, [statement.subject for statement in manifest.statements])
-    remaining = applied_chunks - purged_chunks
     for chunk in run.reader.chunks():
-        if chunk.number in remaining and (needed := needs.among(chunk)):
+        needed = needs.among(chunk) if chunk.number in remaining else set()
+        if needed:
             _refuse_needed(
-                [file for file in quarantined(run, applied, chunk) if file.path in needed]
+                [file for file in quarantined_files(run, applied, chunk) if file.path in needed]
             )
     if referred or watch.referred:
         for chunk in run.reader.chunks():
             if chunk.number in remaining:
-                _refuse_missed(quarantined(run, applied, chunk), referred, watch, storage)
+                _refuse_missed(quarantined_files(run, applied, chunk), referred, watch, storage)
     for chunk in run.reader.chunks():
         if chunk.number in remaining and chunk.is_metadata:
-            needs.refuse_inherited(file.path for file in quarantined(run, applied, chunk))
+            needs.refuse_inherited(file.path for file in quarantined_files(run, applied, chunk))
     for chunk in run.reader.chunks():
         if chunk.number not in remaining:
             continue
-        files = quarantined(run, applied, chunk)
+        files = quarantined_files(run, applied, chunk)
         watch.look()
         _refuse_missed(files, referred, watch, storage)
-        interrupted = journal.intents(chunk.number)
+        interrupted = purged.intents(chunk.number)
         if files:
-            journal.write_intent(
-                chunk.number, {file.path: file.version for file in files}, run.at()
-            )
+            purged.write_intent(chunk.number, {file.path: file.version for file in files}, run.at())
         # The lambda is called at once.
         rows = each_way(run, files, lambda way, group: way.purge(group, interrupted))  # noqa: B023
-        run.finish(journal, PURGE, chunk.number, rows)
+        run.finish(purged, PURGE, chunk.number, rows)
     for folder in run.places.folders:
         run.files.remove_empty(folder)
 
@@ -81,8 +79,8 @@ def _refuse_needed(files: Sequence[Planned]) -> None:
 def _refuse_missed(
     files: Sequence[Planned], referred: References, watch: Watch, storage: Storage
 ) -> None:
-    """Raises :class:`Halted` if a reference leads to a quarantined file. A reference by another
-    path is harmless if another copy exists there.
+    """Raises :class:`Halted` if a reference leads to a quarantined file. A reference to another
+    path is harmless if it leads to another copy.
     """
     hits: list[Reference] = []
     for file in files:

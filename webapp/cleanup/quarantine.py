@@ -16,7 +16,7 @@ def beside(read_at: str) -> str:
 
 
 def folder_of(quarantine: str, plan: str, root_number: int) -> str:
-    """Several plans may share a quarantine."""
+    """Plans may share a quarantine, so each plan and root has its folder."""
     return f"{quarantine.rstrip('/')}/{plan}/{root_number}"
 
 
@@ -50,7 +50,7 @@ def refuse_unsafe(
 
 
 def _overlap(place: str, other: str) -> bool:
-    """Whether one contains the other, by name or through links of the local file system."""
+    """Whether one place contains the other, by name or through links of the local file system."""
     return any(are_nested(spell(place), spell(other)) for spell in (_canonical, _resolved))
 
 
@@ -62,7 +62,7 @@ def _canonical(uri: str) -> str:
 
 
 def _resolved(uri: str) -> str:
-    plain = _canonical(uri)
-    if not plain.startswith("file:/"):
-        return plain
-    return f"file:{Path(plain.removeprefix('file:')).resolve()}"
+    unresolved = _canonical(uri)
+    if not unresolved.startswith("file:/"):
+        return unresolved
+    return f"file:{Path(unresolved.removeprefix('file:')).resolve()}"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class RateLimit:
-    """An even pace without bursts after delays. ``None`` means unlimited."""
+    """An even pace without bursts after delays. ``files_per_s`` is None for no limit."""
 
     def __init__(
         self,
@@ -18,7 +18,7 @@ class RateLimit:
         self._next = clock()
 
     def batch_size(self, most: int) -> int:
-        """At most ``most`` files, and at most those of one second."""
+        """At most ``most`` files, and at most as many as one second allows."""
         return max(min(most, int(1 / self._step_s)), 1) if self._step_s else most
 
     def step(self, files: int = 1) -> None:

@@ -44,7 +44,7 @@ class Recheck(Protocol):
 
 
 def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
-    """Raises :class:`Halted`."""
+    """Raises :class:`Halted` if one of the roots may not be cleaned."""
     for root in roots:
         reasons = audit.not_cleanable.get(root, ())
         if reasons:
@@ -66,39 +66,34 @@ class FreshVerdicts:
         self, files: Sequence[Planned], *, metadata: bool, quarantined: Set[str]
     ) -> dict[str, str]:
         """Path → why it may no longer be removed, for files of one chunk. ``quarantined``: the
-        ``_metadata`` that this plan has moved. The audit misses them without knowing why; files to
-        which only they referred are still waste.
+        ``_metadata`` that this plan has moved. The audit misses these without knowing why; files to
+        which only these referred are still waste.
         """
         verdicts = self._passes.setdefault(
             metadata, MergedVerdicts(self._audit.verdict_files, self._audit.audit_id)
         )
         rows: list[dict[str, Any]] = []
-        for root, of_root in groupby(files, key=lambda file: file.root):
-            rows += verdicts.of(root, [file.path for file in of_root])
+        for root, root_files in groupby(files, key=lambda file: file.root):
+            rows += verdicts.of(root, [file.path for file in root_files])
         by_path = {row["path"]: row for row in rows}
-        doubles = Counter(row["path"] for row in rows)
+        rows_of_path = Counter(row["path"] for row in rows)
         objections = {}
         for file in files:
             row = by_path.get(file.path)
+            accepted = (WASTE, ORPHAN) if file.verdict == WASTE else (ORPHAN,)
             if row is None:
                 objections[file.path] = "the audit right before finds it in use, or not at all"
-            elif doubles[file.path] > 1 or row["listed_path"] != file.source:
+            elif rows_of_path[file.path] > 1 or row["listed_path"] != file.source:
                 objections[file.path] = "another file has the same canonical name by now"
-            elif row["verdict"] not in _accepted_verdicts(file.verdict) and not _lost_its_referrer(
-                row, file, quarantined
-            ):
+            elif row["verdict"] not in accepted and not _lost_its_referrer(row, file, quarantined):
                 objections[file.path] = f"now {row['verdict']}, {row['reason']}"
         return objections
 
 
 def _lost_its_referrer(row: Mapping[str, Any], file: Planned, quarantined: Set[str]) -> bool:
-    """Whether the audit only objects that the file's checkpoint vanished, which this plan moved."""
+    """Whether the audit only objects that the file's checkpoint vanished, moved by this plan."""
     return (
         file.verdict == WASTE
         and row["reason"] == VANISHED_REFERRER
         and row["last_referrer"] in quarantined
     )
-
-
-def _accepted_verdicts(planned: str) -> tuple[str, ...]:
-    return (WASTE, ORPHAN) if planned == WASTE else (ORPHAN,)

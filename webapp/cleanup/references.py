@@ -81,8 +81,8 @@ def _is_same_file(place: str, other: str) -> bool:
 def missed_references(
     references: References, moved: Mapping[str, Collection[str]], storage: Storage
 ) -> list[Reference]:
-    """References that do not resolve, or may not. ``moved``: name → places where files of this name
-    wait for the purge, also in place.
+    """References that do not, or may not, resolve. ``moved``: name → places where files of this
+    name wait for the purge, also in place.
     """
     return [
         reference

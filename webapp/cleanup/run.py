@@ -26,8 +26,8 @@ AT_ONCE = 16
 
 @dataclass
 class Run:
-    """One attempt at one plan. ``hold`` renews the lease; it raises if another process has taken
-    over the plan. ``progress`` receives the verb and counts by outcome after each chunk.
+    """One attempt at one plan. ``hold`` renews the lease; it raises if the plan has another process
+    or order. ``progress`` gets verb and outcomes after each chunk.
     """
 
     reader: PlanReader
@@ -76,7 +76,7 @@ class Run:
             journal.refuse_foreign(number, names, {})
 
     def check_lease(self) -> None:
-        """Calls ``hold`` every few seconds; cheap enough before each file."""
+        """Calls ``hold`` if the last call was some seconds ago."""
         if time.monotonic() - self._held_at > HOLD_EVERY_S:
             self.hold()
             self._held_at = time.monotonic()
@@ -93,14 +93,14 @@ class Run:
         return self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500])
 
     def each(self, files: Sequence[Planned], act: Callable[[Planned], Row]) -> list[Row]:
-        def tried(file: Planned) -> Row:
+        def attempt(file: Planned) -> Row:
             try:
                 return act(file)
             except (TreeError, OSError) as error:
                 return self.failed(file, error)
 
         def side_by_side(batch: Sequence[Planned]) -> list[Row]:
-            return list(map(tried, batch) if len(batch) == 1 else self._pool.map(tried, batch))
+            return list(map(attempt, batch) if len(batch) == 1 else self._pool.map(attempt, batch))
 
         is_local = not any("://" in file.source or "://" in file.target for file in files)
         return self.in_batches(files, side_by_side, 1 if is_local else 4 * AT_ONCE)

@@ -18,19 +18,19 @@ def undo(run: Run) -> None:
     and the outcome is ``OCCUPIED``.
     """
     refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots)
-    applied, journal = run.journal(APPLY), run.journal(UNDO)
+    applied, undone = run.journal(APPLY), run.journal(UNDO)
     run.verify(applied)
-    run.verify(journal)
+    run.verify(undone)
     close_open_chunks(run)
-    remaining = set(applied.finished_chunks()) - set(journal.finished_chunks())
+    remaining = set(applied.finished_chunks()) - set(undone.finished_chunks())
     for chunk in run.reader.chunks(backwards=True):
         if chunk.number in remaining:
-            _undo(run, journal, chunk, quarantined(run, applied, chunk))
+            _undo(run, undone, chunk, quarantined_files(run, applied, chunk))
     for folder in run.places.folders:
         run.files.remove_empty(folder)
 
 
-def quarantined(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
+def quarantined_files(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
     rows = {
         row.path: row
         for row in applied.read(chunk.number).rows

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ingest.parquet_stream import ParquetStream
 from webapp.cleanup.entries import SCHEMA, VERDICT_COLUMNS
 from webapp.cleanup.errors import PlanRefused
-from webapp.storage.verdict_files import in_order
+from webapp.storage.verdict_files import sorted_parts
 
 BATCH_ROWS = 20_000
 
@@ -25,13 +25,12 @@ class VerdictKey(NamedTuple):
 
 
 def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.RecordBatch]:
-    """Rows of one audit with the columns of a plan, in order; the parts may be named in any order.
-
-    Raises :class:`PlanRefused` if they are not sorted: merging relies on it.
+    """Rows of one audit with the columns of a plan, in order; ``files`` may have any order. Raises
+    :class:`PlanRefused` if the rows are not sorted.
     """
     columns = VERDICT_COLUMNS if audit_id is None else [*VERDICT_COLUMNS, "audit_id"]
     last: VerdictKey | None = None
-    for file in in_order(files):
+    for file in sorted_parts(files):
         with fsspec.open(file, "rb") as stream:
             for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=columns):
                 rows = _verdict_rows(batch, audit_id)
@@ -47,8 +46,8 @@ def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.Re
                 yield rows
 
 
-def key_at(rows: pa.RecordBatch | pa.Table, place: int) -> VerdictKey:
-    return VerdictKey(rows.column("root")[place].as_py(), rows.column("path")[place].as_py())
+def key_at(rows: pa.RecordBatch | pa.Table, index: int) -> VerdictKey:
+    return VerdictKey(rows.column("root")[index].as_py(), rows.column("path")[index].as_py())
 
 
 class MergedVerdicts:
@@ -95,8 +94,8 @@ def _is_sorted(rows: pa.RecordBatch) -> bool:
         return True
     roots, paths = rows["root"], rows["path"]
     roots_before, roots_after = roots[:-1], roots[1:]
-    rising = pc.or_(
+    is_ascending = pc.or_(
         pc.less(roots_before, roots_after),
         pc.and_(pc.equal(roots_before, roots_after), pc.less_equal(paths[:-1], paths[1:])),
     )
-    return pc.all(rising).as_py() is True
+    return pc.all(is_ascending).as_py() is True

@@ -74,38 +74,37 @@ def make(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def plan(request: HttpRequest, pk: int) -> HttpResponse:
-    shown_plan = _plan(pk)
+    plan = _plan(pk)
     return render(
         request,
         "storage/cleanup/plan.html",
-        {**_state(request, shown_plan), **_contents(request, shown_plan)},
+        {**_state(request, plan), **_contents(request, plan)},
     )
 
 
 @require_GET
 def progress(request: HttpRequest, pk: int) -> HttpResponse:
     """The part of the page that changes. At the end the browser reloads the page."""
-    shown_plan = _plan(pk)
-    response = render(request, "storage/cleanup/_progress.html", _state(request, shown_plan))
-    if shown_plan.state not in AT_WORK:
+    plan = _plan(pk)
+    response = render(request, "storage/cleanup/_progress.html", _state(request, plan))
+    if plan.state not in AT_WORK:
         response["HX-Refresh"] = "true"
     return response
 
 
 @require_POST
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
-    shown_plan = _plan(pk)
-    if request.POST.get("name", "").strip() != shown_plan.short_name:
+    plan = _plan(pk)
+    if request.POST.get("name", "").strip() != plan.short_name:
         messages.error(
             request,
-            gettext("Type %(short_name)s to approve the plan.")
-            % {"short_name": shown_plan.short_name},
+            gettext("Type %(short_name)s to approve the plan.") % {"short_name": plan.short_name},
         )
         return redirect("cleanup-plan", pk)
     return _order_and_redirect(
         request,
-        shown_plan,
-        lambda: orders.approve(shown_plan, request.user, timezone.now()),
+        plan,
+        lambda: orders.approve(plan, request.user, timezone.now()),
         gettext("is approved; nothing is moved yet"),
     )
 
@@ -113,7 +112,7 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
-    shown_plan, name = _plan(pk), request.user.get_username()
+    plan, name = _plan(pk), request.user.get_username()
     words = {
         "apply": gettext("is being applied: first everything is audited again"),
         "undo": gettext("is being undone"),
@@ -122,87 +121,85 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
     }
     return _order_and_redirect(
         request,
-        shown_plan,
-        lambda: orders.order(shown_plan, verb, name, timezone.now()),
+        plan,
+        lambda: orders.order(plan, verb, name, timezone.now()),
         words[verb],
     )
 
 
 @require_GET
 def export(request: HttpRequest, pk: int | str) -> HttpResponseBase:
-    shown_plan = _plan(pk)
+    plan = _plan(pk)
     return export_response(
-        f"weir-plan-{shown_plan.short_name}",
+        f"weir-plan-{plan.short_name}",
         SCHEMA.names,
-        reader_of(shown_plan).rows() if shown_plan.name else (),
+        reader_of(plan).rows() if plan.name else (),
     )
 
 
 @require_GET
 def journal_export(request: HttpRequest, pk: int | str, verb: str) -> HttpResponseBase:
-    shown_plan = _plan(pk)
+    plan = _plan(pk)
     return export_response(
-        f"weir-plan-{shown_plan.short_name}-{verb}",
+        f"weir-plan-{plan.short_name}-{verb}",
         [field.name for field in fields(Row)],
-        _journal_rows(shown_plan, verb),
+        _journal_rows(plan, verb),
     )
 
 
 def _order_and_redirect(
-    request: HttpRequest, shown_plan: CleanupPlan, act: Callable[[], None], word: str
+    request: HttpRequest, plan: CleanupPlan, act: Callable[[], None], word: str
 ) -> HttpResponse:
     with refusal_as_message(request):
         act()
         messages.success(
             request,
             gettext("Plan %(short_name)s %(word)s.")
-            % {"short_name": shown_plan.short_name, "word": word},
+            % {"short_name": plan.short_name, "word": word},
         )
-    return redirect("cleanup-plan", shown_plan.pk)
+    return redirect("cleanup-plan", plan.pk)
 
 
 def _plan(pk: int | str) -> CleanupPlan:
     return get_object_or_404(CleanupPlan.objects.select_related("audit"), pk=row_number(pk))
 
 
-def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
+def _state(request: HttpRequest, plan: CleanupPlan) -> dict[str, Any]:
     now = timezone.now()
-    expired = shown_plan.is_expired(now)
-    operates = may_operate(request.user)
+    expired = plan.is_expired(now)
+    may_order = may_operate(request.user)
     words = {APPLY: gettext("Applied"), UNDO: gettext("Undone"), PURGE: gettext("Purged")}
     done = [
-        (words[verb], counts, _outcomes(counts))
-        for verb in VERBS
-        if (counts := shown_plan.counts(verb))
+        (words[verb], counts, _outcomes(counts)) for verb in VERBS if (counts := plan.counts(verb))
     ]
-    applied = shown_plan.counts(APPLY)
-    is_over = shown_plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and (
-        shown_plan.purge_at is None or shown_plan.purge_at <= now
+    applied = plan.counts(APPLY)
+    is_over = plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and (
+        plan.purge_at is None or plan.purge_at <= now
     )
     return {
-        "plan": shown_plan,
-        "badge": plan_badge(shown_plan, expired=expired),
+        "plan": plan,
+        "badge": plan_badge(plan, expired=expired),
         "expired": expired,
         "done": done,
-        "at_work": shown_plan.state in AT_WORK,
+        "at_work": plan.state in AT_WORK,
         "may_approve": orders.may_approve(request.user)
-        and shown_plan.state == PlanState.PLANNED
+        and plan.state == PlanState.PLANNED
         and not expired
-        and bool(shown_plan.files),
+        and bool(plan.files),
         "moved": {
             "files": applied.get(FileOutcome.QUARANTINED, 0),
             "bytes": applied.get(f"{FileOutcome.QUARANTINED}_bytes", 0),
         },
-        "orders": list(_orders(shown_plan, is_over=is_over, expired=expired)) if operates else [],
+        "orders": list(_orders(plan, is_over=is_over, expired=expired)) if may_order else [],
     }
 
 
 def _orders(
-    shown_plan: CleanupPlan, *, is_over: bool, expired: bool
+    plan: CleanupPlan, *, is_over: bool, expired: bool
 ) -> Iterator[tuple[str, str, str, str, str]]:
     """Verb, tone, name, button text and explanation of each possible order."""
-    state = shown_plan.state
-    if state in (PlanState.APPROVED, PlanState.HALTED) and shown_plan.approved_at and not expired:
+    state = plan.state
+    if state in (PlanState.APPROVED, PlanState.HALTED) and plan.approved_at and not expired:
         means = gettext(
             "First everything is audited again. Files that may still be removed are moved to "
             "quarantine, at most %(files_per_s)s a second; what changed is skipped."
@@ -221,7 +218,7 @@ def _orders(
             "applied again."
         )
         yield "undo", "", gettext("Undo"), gettext("Undo the plan"), means
-    if state == PlanState.QUARANTINED and is_over and shown_plan.trouble:
+    if state == PlanState.QUARANTINED and is_over and plan.trouble:
         means = gettext(
             "After a fresh audit, what is in quarantine is deleted for good unless a checkpoint "
             "refers to any of it."
@@ -245,17 +242,18 @@ def _outcomes(counts: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
     ]
 
 
-def _contents(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
-    if not shown_plan.name:
+def _contents(request: HttpRequest, plan: CleanupPlan) -> dict[str, Any]:
+    if not plan.name:
         return {}
-    reader = reader_of(shown_plan)
-    journals = [verb for verb in VERBS if shown_plan.counts(verb)]
+    reader = reader_of(plan)
+    journals = [verb for verb in VERBS if plan.counts(verb)]
     verb = request.GET.get("verb", "")
-    verb = verb if verb in journals else (journals[-1] if journals else "")
+    if verb not in journals:
+        verb = journals[-1] if journals else ""
     try:
         manifest = reader.manifest
         files = reader.page(0)[:FILES_SHOWN] if manifest.chunks else []
-        journal = list(islice(_journal_rows(shown_plan, verb), FILES_SHOWN)) if verb else []
+        journal = list(islice(_journal_rows(plan, verb), FILES_SHOWN)) if verb else []
     except (CleanupError, OSError) as error:
         return {"damaged": str(error)}
     return {
@@ -296,8 +294,8 @@ def _why(row: dict[str, Any]) -> str:
     return join_messages(sentences, " ")
 
 
-def _journal_rows(shown_plan: CleanupPlan, verb: str) -> Iterator[dict[str, Any]]:
-    journal = Journal(PlanFolder(shown_plan.folder), shown_plan.name or "", verb)
+def _journal_rows(plan: CleanupPlan, verb: str) -> Iterator[dict[str, Any]]:
+    journal = Journal(PlanFolder(plan.folder), plan.name or "", verb)
     for chunk in journal.finished_chunks():
         for row in journal.read(chunk).rows:
             yield asdict(row)

@@ -35,20 +35,20 @@ class PlannedPaths:
         self._sorted = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.int64)
 
     def among(self, paths: pa.Array) -> list[str]:
-        """Paths with the name of a planned file, in any directory; one in 10^12 has only the same
+        """Paths with the name of a planned file, in any directory. One in 10^12 has only the same
         hash.
         """
         if not len(self._sorted) or not len(paths):
             return []
         hashes = _hashes(names_of(paths))
-        places = np.minimum(np.searchsorted(self._sorted, hashes), len(self._sorted) - 1)
-        matching: list[str] = paths.filter(pa.array(self._sorted[places] == hashes)).to_pylist()
+        indexes = np.minimum(np.searchsorted(self._sorted, hashes), len(self._sorted) - 1)
+        matching: list[str] = paths.filter(pa.array(self._sorted[indexes] == hashes)).to_pylist()
         return matching
 
 
 @dataclass(frozen=True)
 class Reference:
-    """``path``: canonical, from the checkpoint whose ``_metadata`` is ``by``."""
+    """A reference to the canonical ``path`` in the ``_metadata`` at ``by``."""
 
     path: str
     by: str
@@ -84,8 +84,8 @@ class Watch:
         self._next_look = 0.0
 
     def look(self, *, at_once: bool = False) -> None:
-        """Looking takes at most half of the time: after a long search, calls without ``at_once`` do
-        nothing for as long.
+        """Looking takes at most half of the time: after a search, calls without ``at_once`` do
+        nothing for as long as it took.
         """
         began = self._clock()
         if began < self._next_look and not at_once:
@@ -141,7 +141,7 @@ class Watch:
         for path in self.planned.among(self._canonical(batch["path"], by)):
             self.referred.setdefault(name_of(path), {}).setdefault(path, by)
         for name in ("task_owned_directory", "shared_directory"):
-            # All files of these directories count as needed: the checkpoint does not name them.
+            # A checkpoint does not name the files of these directories: all count as needed.
             for folder in self._canonical(batch[name], by).unique().to_pylist():
                 self._folders.setdefault(below_job(folder), by)
                 self._folders.setdefault(folder.lower(), by)

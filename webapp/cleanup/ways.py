@@ -14,11 +14,11 @@ from webapp.cleanup.run import Run
 
 class Mechanism(Protocol):
     """One way in which files wait. ``interrupted``: paths of an interrupted attempt; ``intended``:
-    the same with ids of versions.
+    these paths with ids of versions.
     """
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """Files that may be taken, with the version to journal before; rows for the others."""
+        """Files that may be taken, with the version to journal; rows for all other files."""
 
     def take(self, files: Sequence[Planned]) -> list[Row]:
         """A row for each file."""
@@ -38,14 +38,14 @@ class Mechanism(Protocol):
 def by_way(run: Run, files: Sequence[Planned]) -> Iterator[tuple[Mechanism, list[Planned]]]:
     """The files in groups of one root, each with the way of that root."""
     for _, group in groupby(files, key=lambda file: file.root):
-        of_root = list(group)
-        yield _way(run, of_root[0]), of_root
+        root_files = list(group)
+        yield _way(run, root_files[0]), root_files
 
 
 def each_way(
     run: Run, files: Sequence[Planned], act: Callable[[Mechanism, list[Planned]], list[Row]]
 ) -> list[Row]:
-    return [row for way, of_root in by_way(run, files) for row in act(way, of_root)]
+    return [row for way, root_files in by_way(run, files) for row in act(way, root_files)]
 
 
 def _way(run: Run, file: Planned) -> Mechanism:
@@ -58,9 +58,9 @@ def _way(run: Run, file: Planned) -> Mechanism:
 
 
 def way_in_place(read_at: str, *, waste: bool, grace: timedelta) -> Way | None:
-    """How files can wait in place; ``None`` if they must be moved. Tags are not used for waste:
-    they leave a checkpoint readable, which still needs its files. Nor are they used if versioning
-    was suspended, because old versions would stay.
+    """How files can wait in place; ``None`` if they must be moved. Waste is not tagged, because
+    tagged checkpoints stay readable and need their files. Nor are files tagged if versioning was
+    suspended, because old versions would stay.
     """
     bucket = Bucket.of(read_at)
     if bucket is None:

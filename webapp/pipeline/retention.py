@@ -136,7 +136,7 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
     for rule in RULES:
         yield rule.old(now)
     yield _open_findings_without_job(now)
-    yield from audit_retention.too_old(now)
+    yield from audit_retention.expired_rows(now)
     yield Silence.objects.over(now - notable())
     newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]
     yield Manifest.objects.filter(loaded_at__lt=now - runs()).exclude(

@@ -20,7 +20,7 @@ from webapp.reports.renderers.files import FORMS
 from webapp.reports.report_scope import MOST_JOBS, JobKey
 from webapp.reports.stored_reports import Gone, content
 
-_TEXT = r"^[^\u0000]*$"
+_NO_NUL = r"^[^\u0000]*$"
 FORM = OpenApiParameter(
     "form", OpenApiTypes.STR, OpenApiParameter.PATH, enum=list(FORMS), description="which file"
 )
@@ -49,14 +49,14 @@ class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
 
 def _optional_text(**options: Any) -> serializers.RegexField:
     return serializers.RegexField(
-        _TEXT,
+        _NO_NUL,
         **{"required": False, "allow_blank": True, "max_length": 64, "default": "", **options},
     )
 
 
 class JobChoice(serializers.Serializer[Any]):
-    cluster = serializers.RegexField(_TEXT, max_length=100)
-    job_id = serializers.RegexField(_TEXT, max_length=64)
+    cluster = serializers.RegexField(_NO_NUL, max_length=100)
+    job_id = serializers.RegexField(_NO_NUL, max_length=64)
 
 
 class ReportRequest(serializers.Serializer[Any]):

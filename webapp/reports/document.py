@@ -1,8 +1,7 @@
-"""The content of a report as plain data: two pages and an appendix, as documents of analyses
-(:mod:`webapp.analyses.document`). A report is complete: renderers need no other data, and charts
-are drawn from its tables (:mod:`webapp.reports.renderers.html`). Its texts are shortened and
-redacted (:func:`webapp.reports.texts.fit`). Its size is limited, and tables give the number of all
-rows.
+"""The content of a report as plain data: two pages and an appendix, as documents of analyses.
+Renderers need no other data; charts are drawn from its tables
+(:mod:`webapp.reports.renderers.html`). Texts are shortened and redacted
+(:func:`webapp.reports.texts.fit`). Its size is limited; tables give the number of all rows.
 """
 
 from dataclasses import dataclass

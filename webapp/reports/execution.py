@@ -28,7 +28,7 @@ def has_work(pk: int) -> bool:
 
 
 def carry_out(pk: int, lease: Lease, record: RunRecord) -> None:
-    """Raises all errors except :class:`BadScope`. If the report is given up, its row has the error."""
+    """Raises all errors except :class:`BadScope`. The row of a report given up has the error."""
     report = IncidentReport.objects.listed().get(pk=pk)
     attempt = _begin(report, lease)
     try:

@@ -34,14 +34,14 @@ class Moment:
 
 
 def of_jobs(jobs: Jobs, span: Span) -> Iterator[Moment]:
-    """In no order; at most the newest ``MOST_OF_A_KIND`` rows of each kind."""
+    """Moments of these jobs, not sorted, from the newest ``MOST_OF_A_KIND`` rows of each kind."""
     yield from _checkpoints(jobs, span)
     yield from _annotations(jobs, span)
     yield from _exceptions(jobs, span)
 
 
 def most_important(moments: Iterable[Moment], most: int) -> tuple[Moment, ...]:
-    """Oldest first."""
+    """The ``most`` most important moments, oldest first."""
     ranked = sorted(moments, key=lambda moment: -_RANK.get(moment.tone, 0))[:most]
     return tuple(sorted(ranked, key=lambda moment: (moment.at, moment.title)))
 
@@ -59,11 +59,11 @@ def _checkpoints(jobs: Jobs, span: Span) -> Iterator[Moment]:
     newest_first = facts.order_by("-trigger_time", "-id")
     rows = list(newest_first.values(*names, "trigger_time", "end_time")[:MOST_OF_A_KIND])[::-1]
     rows.sort(key=lambda row: (row["cluster"], row["job_id"]))
-    for job, of_job in groupby(rows, key=lambda row: (row["cluster"], row["job_id"])):
+    for job, job_rows in groupby(rows, key=lambda row: (row["cluster"], row["job_id"])):
         if job not in jobs:
             continue
         for (is_savepoint, outcome, reason, _), group in groupby(
-            of_job,
+            job_rows,
             key=lambda row: (
                 bool(row["is_savepoint"]),
                 row["outcome"],
@@ -73,25 +73,25 @@ def _checkpoints(jobs: Jobs, span: Span) -> Iterator[Moment]:
         ):
             run = list(group)
             first, last = run[0], run[-1]
-            ended = Message(outcome.replace("_", " "), {})
+            word = Message(outcome.replace("_", " "), {})
             if is_savepoint:
                 title = message(
                     "Savepoint {checkpoint_id:number} {outcome:name}",
                     checkpoint_id=first["checkpoint_id"],
-                    outcome=ended,
+                    outcome=word,
                 )
             elif len(run) == 1:
                 title = message(
                     "Checkpoint {checkpoint_id:number} {outcome:name}",
                     checkpoint_id=first["checkpoint_id"],
-                    outcome=ended,
+                    outcome=word,
                 )
             else:
                 title = message(
                     "{run:number} checkpoints {outcome:name}: {checkpoint_id:number} to "
                     "{checkpoint_id2:number}",
                     run=len(run),
-                    outcome=ended,
+                    outcome=word,
                     checkpoint_id=first["checkpoint_id"],
                     checkpoint_id2=last["checkpoint_id"],
                 )
@@ -128,9 +128,9 @@ def _annotations(jobs: Jobs, span: Span) -> Iterator[Moment]:
 def _exceptions(jobs: Jobs, span: Span) -> Iterator[Moment]:
     names = ("cluster", "job_id", "exception_name", "ts", "task", "host")
     rows = _rows_of_jobs(JobException.objects.filter(ts__range=span), jobs).order_by("-ts", "-id")
-    thrown = list(rows.values_list(*names)[:MOST_OF_A_KIND])[::-1]
-    thrown.sort(key=lambda row: row[:2])
-    for (cluster, job_id, name), group in groupby(thrown, key=lambda row: row[:3]):
+    exceptions = list(rows.values_list(*names)[:MOST_OF_A_KIND])[::-1]
+    exceptions.sort(key=lambda row: row[:2])
+    for (cluster, job_id, name), group in groupby(exceptions, key=lambda row: row[:3]):
         if (cluster, job_id) in jobs:
             run = list(group)
             title = (
@@ -138,6 +138,6 @@ def _exceptions(jobs: Jobs, span: Span) -> Iterator[Moment]:
                 if len(run) == 1
                 else message("{number:count} exceptions {name:name}", number=len(run), name=name)
             )
-            where = " · ".join(filter(None, run[0][4:]))
+            place = " · ".join(filter(None, run[0][4:]))
             until = run[-1][3] if len(run) > 1 else None
-            yield Moment(run[0][3], "exception", "crit", title, where, until, jobs[cluster, job_id])
+            yield Moment(run[0][3], "exception", "crit", title, place, until, jobs[cluster, job_id])

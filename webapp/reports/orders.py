@@ -13,7 +13,7 @@ from webapp.reports.models import IncidentReport
 from webapp.reports.report_scope import BadScope, JobKey, ReportScope, checked, rows_of
 
 MOST_WAITING = 100
-"""The most waiting requests, so that a broken script does not fill the queue."""
+"""More waiting requests are refused, so that a broken script does not fill the queue."""
 
 
 def scope_of(report: IncidentReport) -> ReportScope:

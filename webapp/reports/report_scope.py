@@ -55,30 +55,28 @@ class ReportScope:
 
 
 def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
-    """Rows of these jobs. The caller must leave out other combinations of the same clusters and
-    ids.
-    """
+    """Rows of these jobs, and of other combinations of their clusters and ids, to be left out."""
     return JobCurrent.objects.filter(
         cluster__in={key.cluster for key in keys}, job_id__in={key.job_id for key in keys}
     )
 
 
 def with_attempts(scope: ReportScope, jobs: Iterable[JobCurrent]) -> ReportScope:
-    """Add other attempts of these jobs in the range, up to ``MOST_JOBS`` in all."""
+    """Add the other attempts of ``jobs`` that lived in the range, up to ``MOST_JOBS`` in all."""
     keys = dict.fromkeys(scope.jobs)
     for job in jobs:
         if JobKey(job.cluster, job.job_id) in keys:
-            lived = [
+            lived_attempts = [
                 attempt
                 for attempt in other_attempts(job)
                 if lived_in(attempt, scope.start, scope.end)
             ]
-            keys.update(dict.fromkeys(JobKey(job.cluster, job.job_id) for job in lived))
+            keys.update(dict.fromkeys(JobKey(job.cluster, job.job_id) for job in lived_attempts))
     return replace(scope, jobs=tuple(keys)[:MOST_JOBS])
 
 
 class BadScope(InputRefused):
-    """The message is a sentence that is safe to show."""
+    """The message is a sentence for users."""
 
 
 def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> ReportScope:
@@ -138,11 +136,11 @@ def read(parameters: QueryDict) -> RequestedScope:
     chosen = _jobs(keys)
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if chosen and not from_text:
-        from_text, to_text = proposed(chosen)
+        from_text, to_text = proposed_range(chosen)
     return RequestedScope(tuple(chosen), tuple(_worst_jobs(keys)), from_text, to_text)
 
 
-def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
+def proposed_range(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
     """The lives of ended jobs, up to ``LONGEST``; else the last hours."""
     if not jobs or not all(_is_past(job) for job in jobs):
         return timeranges.DEFAULT_FROM, timeranges.DEFAULT_TO
@@ -163,7 +161,7 @@ def scope_of(parameters: QueryDict, at: datetime) -> ReportScope:
     keys = keys_of(parameters.getlist("job"))
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if not from_text and not to_text:
-        from_text, to_text = proposed(_jobs(keys))
+        from_text, to_text = proposed_range(_jobs(keys))
     return scope(keys, from_text, to_text, at)
 
 
@@ -208,9 +206,9 @@ def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
 
 def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
     """The jobs of the incident's findings, the worst first. Raises :class:`BadScope`."""
-    of_jobs = Finding.objects.filter(incident_member__incident=incident).exclude(job_id="")
+    findings = Finding.objects.filter(incident_member__incident=incident).exclude(job_id="")
     ranked = (
-        of_jobs.order_by()
+        findings.order_by()
         .values_list("cluster", "job_id")
         .annotate(rank=Max("severity_rank"), first=Min("first_seen"))
     )
@@ -222,10 +220,9 @@ def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
         raise BadScope(
             "This incident is of a storage root, which belongs to no job; choose jobs instead."
         )
-    began = drawable(incident.began_at) - BEFORE
-    ended = min(drawable(incident.ended_at or at) + AFTER, at)
-    end = max(ended, began + BEFORE)
-    return checked(jobs or _worst_of(incident.cluster), max(began, end - LONGEST), end)
+    start = drawable(incident.began_at) - BEFORE
+    end = max(min(drawable(incident.ended_at or at) + AFTER, at), start + BEFORE)
+    return checked(jobs or _worst_of(incident.cluster), max(start, end - LONGEST), end)
 
 
 def scope_from(incident: str, alert: str, at: datetime) -> ReportScope | None:

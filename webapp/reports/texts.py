@@ -11,8 +11,7 @@ from ingest.redaction.texts import redact
 from webapp.analyses.document import Column, Link
 
 NAME, SENTENCE, TRACE = 200, 400, 2_500
-"""The most letters of a name, a text in a sentence, and a stack trace; longer texts end with '…'.
-"""
+"""The most letters of a name, of a text in a sentence, of a trace; longer texts end with '…'."""
 
 _DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the direction of the text after them."""
@@ -44,7 +43,7 @@ def fit(value: Any) -> Any:
 
 
 def bounded(text: str, longest: int = SENTENCE) -> str:
-    # Cut before redaction, but later, so that a secret at the end is found: texts may be megabytes.
+    # Texts may be megabytes. The first cut leaves enough to recognise a secret at the end.
     redacted = redact(clean(text[: 4 * longest + 200]))
     return redacted if len(redacted) <= longest else redacted[: longest - 1].rstrip() + "…"
 

@@ -69,9 +69,9 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def report(request: HttpRequest, uid: str) -> HttpResponse:
-    incident_report = _report(uid)
-    context = _state(request, incident_report)
-    document = document_of(incident_report)
+    report = _report(uid)
+    context = _state(request, report)
+    document = document_of(report)
     if document is not None:
         context |= context_of(document)
         context["forms"] = [(key, form.title) for key, form in FORMS.items()]
@@ -81,9 +81,9 @@ def report(request: HttpRequest, uid: str) -> HttpResponse:
 @require_GET
 def progress(request: HttpRequest, uid: str) -> HttpResponse:
     """The part of the page that changes; at the end the page is reloaded."""
-    incident_report = _report(uid)
-    response = render(request, "reports/_progress.html", _state(request, incident_report))
-    if incident_report.state in (ReportState.DONE, ReportState.FAILED):
+    report = _report(uid)
+    response = render(request, "reports/_progress.html", _state(request, report))
+    if report.state in (ReportState.DONE, ReportState.FAILED):
         response["HX-Refresh"] = "true"
     return response
 
@@ -91,12 +91,11 @@ def progress(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def delete(request: HttpRequest, uid: str) -> HttpResponse:
-    incident_report = _report(uid)
-    orders.delete(incident_report)
+    report = _report(uid)
+    orders.delete(report)
     messages.success(
         request,
-        gettext("The report “%(title)s” is deleted.")
-        % {"title": incident_report.title or incident_report.uid},
+        gettext("The report “%(title)s” is deleted.") % {"title": report.title or report.uid},
     )
     return redirect("reports")
 
@@ -116,13 +115,13 @@ def show_file(request: HttpRequest, uid: str) -> HttpResponse:
 @require_GET
 def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
     """For people, so in their language; machine-readable downloads are in English."""
-    incident_report = _report(uid)
+    report = _report(uid)
     response = HttpResponse(
-        _content(incident_report, form, get_language_from_request(request)),
+        _content(report, form, get_language_from_request(request)),
         content_type=FORMS[form].content_type,
     )
     patch_vary_headers(response, ("Cookie", "Accept-Language"))
-    began, letters = f"{incident_report.start:%Y%m%d-%H%M}", incident_report.uid[4:12]
+    began, letters = f"{report.start:%Y%m%d-%H%M}", report.uid[4:12]
     name = f"weir-incident-{began}-{letters}.{form}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
@@ -148,16 +147,16 @@ def _report(uid: str) -> IncidentReport:
     return get_object_or_404(IncidentReport, uid=uid)
 
 
-def _content(incident_report: IncidentReport, form: str, language: str) -> bytes:
+def _content(report: IncidentReport, form: str, language: str) -> bytes:
     try:
-        return content(incident_report, form, language)
+        return content(report, form, language)
     except Gone as error:
         raise Http404(localised(str(error))) from error
 
 
-def _state(request: HttpRequest, incident_report: IncidentReport) -> dict[str, Any]:
+def _state(request: HttpRequest, report: IncidentReport) -> dict[str, Any]:
     return {
-        "report": incident_report,
-        "badge": report_badge(incident_report.state),
-        "at_work": incident_report.state in (ReportState.QUEUED, ReportState.RUNNING),
+        "report": report,
+        "badge": report_badge(report.state),
+        "at_work": report.state in (ReportState.QUEUED, ReportState.RUNNING),
     }

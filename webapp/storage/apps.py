@@ -12,7 +12,7 @@ class StorageConfig(AppConfig):
 
 
 def _withdraw_attestations(instance: Any, **_: object) -> None:
-    """A root of several clusters would otherwise seem to belong only to the other clusters."""
+    """Withdraw attestations of the cluster's roots: they would seem to be for the other clusters."""
     from webapp.storage.models import StorageRoot
 
     # The user who removes the cluster may not see the other clusters.

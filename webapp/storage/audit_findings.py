@@ -50,7 +50,7 @@ SMALL_FILES = "storage.small_files.files"
 
 
 def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) -> None:
-    """Call it once the rows of the audit are in the database."""
+    """Evaluates the storage rules, once the audit's rows are in the database."""
     roots = [
         row
         for row in RootFigures.objects.filter(audit=audit).order_by("root")
@@ -63,7 +63,7 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
             plain = finding_to_plain(finding)
             new.setdefault(
                 (*_job_of(sample), finding.rule, bounded_subject(finding.subject_id)),
-                plain | {"job_name": _name_of(sample)},
+                plain | {"job_name": _job_name_of(sample)},
             )
     closed = settle(new, open_findings, guard, audit.as_of)
     if new or closed:
@@ -71,7 +71,7 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
 
 
 def bounded_subject(subject_id: str) -> str:
-    """The subject in the length of its column; the end of a long one is replaced by its hash."""
+    """The subject in the length of its column; a hash replaces the end of a long one."""
     if len(subject_id) <= SUBJECT_LENGTH:
         return subject_id
     return (
@@ -96,7 +96,7 @@ def _samples_with_limits(
     roots, overrides = list(roots), as_plain()
     rule_settings = Settings(overrides)
     fleet_limits = rule_settings.limits("", "")
-    least_small_files = min(
+    lowest_limit = min(
         [
             fleet_limits[SMALL_FILES],
             *(override["value"] for override in overrides if override["key"] == SMALL_FILES),
@@ -104,7 +104,7 @@ def _samples_with_limits(
     )
     for root in root_samples(audit, roots):
         yield root, fleet_limits
-    for job in job_samples(audit, roots, least_small_files):
+    for job in job_samples(audit, roots, lowest_limit):
         yield job, rule_settings.limits(job.cluster, job.job_id, job.job_name)
 
 
@@ -114,5 +114,5 @@ def _job_of(sample: Sample) -> tuple[str, str]:
     return "", ""
 
 
-def _name_of(sample: Sample) -> str | None:
+def _job_name_of(sample: Sample) -> str | None:
     return sample.job_name if isinstance(sample, StorageJobSample) and sample.cluster else None

@@ -30,7 +30,9 @@ def answer(value: bool | None, no: Badge = NO) -> Badge:
 
 
 MISSED_AUDITS = 3
-"""As for cycles (:mod:`webapp.fleet.freshness`): a restart of the workers may miss one audit."""
+"""After so many intervals an audit is late, as a cycle (:mod:`webapp.fleet.freshness`): a restart
+of the workers may skip one.
+"""
 
 
 def is_known(figures: RootFigures, now: datetime) -> bool:

@@ -8,9 +8,9 @@ from webapp.storage.newest_audits import latest_audits
 
 
 def owner_of(directory: str) -> JobCurrent | None:
-    """The only job that writes to ``directory`` according to its newest audit. If no audit knows
-    the cluster: the only job with the id in the path, unless it writes elsewhere or a user chose
-    its id, which other jobs may have too. Else None.
+    """The job that writes to ``directory`` by the newest audit. If that knows no cluster: the only
+    job with the id in the path, unless it writes elsewhere or a user chose its id, which other jobs
+    may have too. Else None.
     """
     job_id = job_id_of(directory)
     if job_id is None:

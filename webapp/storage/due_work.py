@@ -8,10 +8,10 @@ from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Work, register
 from webapp.work.spark_job import spark_task
 
 LIST_LIMIT_S = 12 * 3600
-LOOKS_FOR_ROOM_EVERY = timedelta(minutes=10)
+CHECK_DISK_EVERY = timedelta(minutes=10)
 
 TASK = spark_task("pipeline.audit_storage", schedule.STORAGE, first_s=LIST_LIMIT_S)
-"""In a queue of its own: listing may take hours, and the cycle must not wait for it."""
+"""Has its own queue: listing may take hours, and the cycle must not wait for it."""
 
 register(
     Work(
@@ -21,7 +21,7 @@ register(
         has_work=lambda attempt: attempt.by_hand or not disk_budget.problems(),
         do=scheduled_audits.audit_all,
         next_at=lambda attempt: (
-            attempt.ended_at + LOOKS_FOR_ROOM_EVERY
+            attempt.ended_at + CHECK_DISK_EVERY
             if attempt.is_idle
             else work_keys.next_audit_at(attempt.started_at, attempt.ended_at)
         ),

@@ -28,7 +28,7 @@ class RootFiguresFilters(ListFilters):
     time_field = "as_of"
 
 
-class OfAudit(ListFilters):
+class AuditRowFilters(ListFilters):
     """Rows of one audit, or of the newest audit of each root."""
 
     audit_id = Text(about="of this audit; else of the newest one of each root")
@@ -38,20 +38,20 @@ class OfAudit(ListFilters):
         return rows if "audit_id" in self.values else rows.filter(audit__in=latest_audits())
 
 
-class OfRoot(OfAudit):
+class RootRowFilters(AuditRowFilters):
     root = Text(about="its canonical URI")
 
 
-class Sized(OfRoot):
+class LargestFirst(RootRowFilters):
     order = (KeysetColumn("bytes", descending=True), KeysetColumn("id", descending=True))
 
 
-class VerdictFilters(Sized):
+class VerdictFilters(LargestFirst):
     verdict = Choice(tuple(VERDICTS))
     reason = Text()
 
 
-class JobStorageFilters(Sized):
+class JobStorageFilters(LargestFirst):
     cluster = Text()
     job_id = Text()
 
@@ -63,18 +63,18 @@ class CheckpointStorageFilters(JobStorageFilters):
     resolvable = Flag()
 
 
-class ChainFilters(Sized):
+class ChainFilters(LargestFirst):
     job_id = Text()
     other_job_id = Text()
     kind = Choice(CHAIN_KINDS)
 
 
-class MissingFilters(OfRoot):
+class MissingFilters(RootRowFilters):
     metadata_path = Text()
     superseded = Flag()
 
 
-class DoubtFilters(OfRoot):
+class DoubtFilters(RootRowFilters):
     reason = Text()
     reach = Choice(tuple(REACHES))
 

@@ -9,8 +9,6 @@ from webapp.storage.models import StorageRoot
 
 
 class StorageRootForm(forms.ModelForm):
-    """The URI cannot be changed later."""
-
     class Meta:
         model = StorageRoot
         fields = (

@@ -20,7 +20,7 @@ NEEDED, SUPERSEDED, LAST, UNKNOWN = "needed", "superseded", "last", "unknown"
 @dataclass(frozen=True)
 class KeptSavepoint:
     """``standing``: needed (a job that has not ended was restored from the savepoint), superseded
-    (its job has a newer complete snapshot), last (it has none), unknown (the job is unknown).
+    (its job has a newer complete snapshot), last (its job has none), unknown (its job is unknown).
     ``needed_by``: ids of the jobs that need it.
     """
 
@@ -38,10 +38,8 @@ class KeptSavepoint:
 
 @dataclass(frozen=True)
 class EndedJob:
-    """Checkpoints of an ended job, which Flink no longer deletes.
-
-    ``needed_by``: ids of the jobs that were restored from them, or whose snapshots refer to their
-    files.
+    """Checkpoints of an ended job, which Flink no longer deletes. ``needed_by``: ids of jobs that
+    were restored from them or whose snapshots refer to their files.
     """
 
     directory: str
@@ -59,7 +57,7 @@ class EndedJob:
 
 
 def kept_savepoints(figures: RootFigures) -> tuple[KeptSavepoint, ...]:
-    """Oldest first."""
+    """The savepoints of one root in one audit, oldest first."""
     rows = list(
         CheckpointStorage.objects.filter(
             audit=figures.audit, root=figures.root, is_savepoint=True
@@ -87,15 +85,15 @@ def kept_savepoints(figures: RootFigures) -> tuple[KeptSavepoint, ...]:
     return tuple(savepoints)
 
 
-def _standing(row: CheckpointStorage, newest: dict[tuple[str, str], datetime]) -> str:
+def _standing(row: CheckpointStorage, newest_complete: dict[tuple[str, str], datetime]) -> str:
     if not row.job_id:
         return UNKNOWN
-    newest_at = newest.get((row.cluster, row.job_id))
+    newest_at = newest_complete.get((row.cluster, row.job_id))
     return SUPERSEDED if newest_at and row.modified and newest_at > row.modified else LAST
 
 
 def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
-    """Ended jobs with live files, longest idle first."""
+    """Ended jobs with live files in the root, longest idle first."""
     rows = JobStorage.objects.filter(
         audit=figures.audit, root=figures.root, terminal=True, checkpoints__gt=0, live_files__gt=0
     )
@@ -152,7 +150,7 @@ def _restored_jobs() -> dict[str, list[str]]:
 
 
 def _newest_complete(figures: RootFigures, ids: set[str]) -> dict[tuple[str, str], datetime]:
-    """(cluster, job id) → when its newest snapshot without missing files was written."""
+    """(cluster, job id) → when the job's newest snapshot without missing files was written."""
     rows = CheckpointStorage.objects.filter(
         audit=figures.audit, job_id__in=ids, missing_files=0, modified__isnull=False
     )

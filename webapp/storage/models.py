@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 URI_LENGTH = 1000
 MISSING_PATH_LENGTH = 600
-"""Two such paths and the name of an audit form a key, and PostgreSQL indexes 2,700 bytes."""
+"""A key has two of these paths and the id of an audit, and PostgreSQL indexes 2,700 bytes."""
 
 
-class OfAudit(models.Model):
+class AuditRow(models.Model):
     audit = models.ForeignKey(
         "storage.StorageAudit", to_field="audit_id", on_delete=models.CASCADE, related_name="+"
     )
@@ -180,7 +180,7 @@ class StorageAudit(models.Model):
 
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
-class RootFigures(OfAudit, VerdictCounts):
+class RootFigures(AuditRow, VerdictCounts):
     """Serving table ``storage_root``: one root in one audit.
 
     One row a day is kept for years, as the history of the root.
@@ -208,7 +208,7 @@ class RootFigures(OfAudit, VerdictCounts):
 
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
-class VerdictFigures(OfAudit):
+class VerdictFigures(AuditRow):
     """Serving table ``storage_verdict``: files of one root by verdict, reason and kind."""
 
     root = models.CharField(max_length=URI_LENGTH)
@@ -230,7 +230,7 @@ class VerdictFigures(OfAudit):
 
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
-class AuditDoubt(OfAudit):
+class AuditDoubt(AuditRow):
     """Serving table ``storage_doubt``: something that could not be read or known, and its reach."""
 
     subject = models.CharField(max_length=URI_LENGTH)
@@ -254,10 +254,10 @@ class AuditDoubt(OfAudit):
 
 
 @scoped()
-class JobStorage(OfAudit, VerdictCounts):
+class JobStorage(AuditRow, VerdictCounts):
     """Serving table ``storage_job``: one job's directory.
 
-    ``cluster`` is the only cluster that is known to write there, else empty.
+    ``cluster`` is empty unless exactly one cluster is known to write to ``directory``.
     """
 
     directory = models.CharField(max_length=URI_LENGTH)
@@ -299,7 +299,7 @@ class JobStorage(OfAudit, VerdictCounts):
 
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
-class ChainLink(OfAudit):
+class ChainLink(AuditRow):
     """Serving table ``storage_chain``: the job in ``directory`` depends on files of the job in
     ``other_directory``.
 
@@ -334,7 +334,7 @@ class ChainLink(OfAudit):
 
 
 @scoped()
-class CheckpointStorage(OfAudit):
+class CheckpointStorage(AuditRow):
     """Serving table ``storage_checkpoint``: one checkpoint whose ``_metadata`` was read."""
 
     metadata_path = models.CharField(max_length=URI_LENGTH)
@@ -377,7 +377,7 @@ class CheckpointStorage(OfAudit):
 
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
-class MissingFile(OfAudit):
+class MissingFile(AuditRow):
     """Serving table ``storage_missing``: a missing file that a checkpoint refers to."""
 
     metadata_path = models.CharField(max_length=MISSING_PATH_LENGTH)
@@ -399,7 +399,7 @@ class MissingFile(OfAudit):
 
 
 @scoped()
-class OperatorStateSize(OfAudit):
+class OperatorStateSize(AuditRow):
     """Serving table ``storage_operator_state``: one operator in one checkpoint. Operators with
     little operator state have no row.
     """

@@ -1,5 +1,5 @@
-"""Opens and renews findings of the rules on declared NameNodes. Good readings close a finding, and
-so does the end of the declaration; if JMX does not answer, findings stay open.
+"""Opens and renews findings of the rules on declared NameNodes. Good readings close a finding, as
+does the end of the declaration. If JMX does not answer, findings stay open.
 """
 
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
 from webapp.findings.settling import Identity, by_identity, settle
-from webapp.storage.namenodes import declared_on, readings_of, samples_of
+from webapp.storage.namenodes import declaring_clusters, readings_of, samples_of
 from webapp.work.lease import WriteGuard
 from webapp.work.runs import RunRecord
 
@@ -23,7 +23,7 @@ LOOK_BACK = timedelta(minutes=10)
 
 
 def is_wanted() -> bool:
-    return bool(declared_on()) or _open().exists()
+    return bool(declaring_clusters()) or _open().exists()
 
 
 def judge_all(lease: WriteGuard, record: RunRecord) -> None:
@@ -31,26 +31,26 @@ def judge_all(lease: WriteGuard, record: RunRecord) -> None:
 
 
 def judge(guard: WriteGuard, now: datetime) -> dict[str, int]:
-    """Returns counts of a run. Raises the errors of the lake's storage."""
-    declared = declared_on()
+    """Returns the counts of the run's record. Raises the errors of the lake's storage."""
+    declared = declaring_clusters()
     samples = samples_of(declared, now - LOOK_BACK, now) if declared else {}
     settings = Settings(as_plain())
-    new: dict[Identity, dict[str, Any]] = {}
+    new_findings: dict[Identity, dict[str, Any]] = {}
     silent = set(declared) - set(samples)
     for cluster, rows in samples.items():
         judged = registry.diagnose(readings_of(cluster, rows), settings.limits(cluster, ""))
         if judged.unknowns:
             silent.add(cluster)
         for finding in judged.findings:
-            new[cluster, "", finding.rule, finding.subject_id] = finding_to_plain(finding) | {
-                "job_name": None
-            }
+            new_findings[cluster, "", finding.rule, finding.subject_id] = finding_to_plain(
+                finding
+            ) | {"job_name": None}
     answered = (finding for finding in open_findings() if finding.cluster not in silent)
-    closed = settle(new, by_identity(answered), guard, now)
+    closed = settle(new_findings, by_identity(answered), guard, now)
     return {
         "namenodes": len(declared),
         "silent": len(silent),
-        "findings": len(new),
+        "findings": len(new_findings),
         "closed": closed,
     }
 

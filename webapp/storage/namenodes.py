@@ -19,9 +19,9 @@ MOST_SAMPLES = 20_000
 MOST_KINDS = 30
 UNREADABLE = message("The lake could not be read; the server's log has the reason.")
 SLOW_QUEUE_MS = 100
-"""Usually a call waits for a millisecond or two; each writer feels tenths of a second."""
+"""A call usually waits for one or two milliseconds; writers feel a tenth of a second."""
 Row = Mapping[str, Any]
-_AS_IS = (
+_SHARED = (
     "ha_state",
     "call_queue_length",
     "files",
@@ -36,7 +36,7 @@ _COLUMNS = (
     "rpc_queue_ms",
     "rpc_processing_ms",
     "operations",
-    *_AS_IS,
+    *_SHARED,
 )
 
 
@@ -68,8 +68,8 @@ class NameNode:
 
 @dataclass(frozen=True)
 class NameNodes:
-    """``silent``: clusters whose NameNode has no sample in this time. ``why``: why nothing could be
-    read, or "".
+    """``silent``: clusters whose NameNode has no sample in the requested time. ``why``: why nothing
+    could be read, or "".
     """
 
     known: Sequence[NameNode] = ()
@@ -78,7 +78,7 @@ class NameNodes:
 
 
 def namenodes_in(start: datetime, seconds: int) -> NameNodes:
-    declared = declared_on()
+    declared = declaring_clusters()
     if not declared:
         return NameNodes()
     try:
@@ -90,7 +90,8 @@ def namenodes_in(start: datetime, seconds: int) -> NameNodes:
     return NameNodes(known, [name for name in declared if name not in by_cluster])
 
 
-def declared_on() -> list[str]:
+def declaring_clusters() -> list[str]:
+    """Names of the clusters that declare a NameNode."""
     return sorted(Cluster.objects.exclude(namenode_jmx_url="").values_list("name", flat=True))
 
 
@@ -131,15 +132,16 @@ def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:
             if rate := _rate(before.get(name, 0), count, duration_s):
                 rates[name] = rate
     kinds = sorted(rates.items(), key=lambda pair: (-pair[1], pair[0]))
+    waits = [row["rpc_queue_ms"] for row in rows if row["rpc_queue_ms"] is not None]
     return NameNode(
         cluster,
         last["ts"],
         queue_ms=last["rpc_queue_ms"],
-        most_queue_ms=_most(row["rpc_queue_ms"] for row in rows),
+        most_queue_ms=max(waits, default=None),
         processing_ms=last["rpc_processing_ms"],
         per_s=per_s,
         kinds=dict(kinds[:MOST_KINDS]),
-        **{name: last[name] for name in _AS_IS},
+        **{name: last[name] for name in _SHARED},
     )
 
 
@@ -148,11 +150,7 @@ def _counts(row: Row) -> dict[str, int]:
 
 
 def _rate(before: int | None, after: int | None, duration_s: float) -> float | None:
-    # A counter that fell restarted at zero: the calls between are unknown.
+    # A counter that fell was reset to zero: how many calls came before is unknown.
     if before is None or after is None or duration_s <= 0 or after < before:
         return None
     return (after - before) / duration_s
-
-
-def _most(values: Any) -> float | None:
-    return max((value for value in values if value is not None), default=None)

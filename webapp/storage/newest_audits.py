@@ -16,23 +16,29 @@ from webapp.storage.models import URI_LENGTH, CheckpointStorage, JobStorage, Roo
 MOST_ROOTS = 5
 
 
+def _loaded(manager: Any) -> Any:
+    return manager.filter(audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
+
+
+def _newest(manager: Any) -> Any:
+    figures = _loaded(manager).filter(root=OuterRef("root")).order_by("-as_of", "-id")
+    return manager.filter(pk=Subquery(figures.values("pk")[:1]))
+
+
 def loaded_figures() -> "QuerySet[RootFigures]":
     """Figures of complete audits; audits from the future are excluded."""
-    return RootFigures.objects.filter(
-        audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW
-    )
+    figures: QuerySet[RootFigures] = _loaded(RootFigures.objects)
+    return figures
 
 
 def latest() -> "QuerySet[RootFigures]":
-    """One row for each root."""
-    newest = (
-        loaded_figures().filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
-    )
-    return RootFigures.objects.filter(pk=Subquery(newest))
+    """The newest figures of each root."""
+    figures: QuerySet[RootFigures] = _newest(RootFigures.objects)
+    return figures
 
 
 def latest_of(root: str) -> RootFigures | None:
-    """With its audit."""
+    """The newest figures of the root, with their audit."""
     return (
         loaded_figures()
         .filter(root=root)
@@ -58,7 +64,7 @@ def of_job(cluster: str, job_id: str) -> list[JobStorage]:
 
 
 def latest_checkpoint(metadata_path: str) -> CheckpointStorage | None:
-    """The checkpoint in the newest audit of its root, with that audit; None if it is not there."""
+    """The checkpoint in the newest audit of its root, with the audit; None if the audit lacks it."""
     rows = CheckpointStorage.objects.filter(
         audit__in=latest_audits(), metadata_path=metadata_path[:URI_LENGTH]
     )
@@ -67,10 +73,7 @@ def latest_checkpoint(metadata_path: str) -> CheckpointStorage | None:
 
 def latest_audits() -> "QuerySet[Any]":
     """``audit_id`` of the newest audit of each root, as a subquery. Includes roots that the user
-    may not see: there may be jobs in them that the user may see.
+    may not see, which may contain jobs that the user may see.
     """
-    loaded = RootFigures._base_manager.filter(
-        audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW
-    )
-    newest = loaded.filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
-    return RootFigures._base_manager.filter(pk=Subquery(newest)).values("audit_id")
+    audits: QuerySet[Any] = _newest(RootFigures._base_manager).values("audit_id")
+    return audits

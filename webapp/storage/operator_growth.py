@@ -35,17 +35,17 @@ _FIELDS = (
 def operator_trends(
     cluster: str, job_id: str, audit: StorageAudit | None = None
 ) -> tuple[OperatorStateTrend, ...]:
-    """Trends of operators in the newest checkpoint, most elements first. ``audit``: its rows count
+    """Trends of operators in the newest checkpoint, most elements first. Rows of ``audit`` count
     although it is not yet marked as loaded.
     """
     is_loaded = Q(audit__state=AuditState.LOADED) | (Q(audit=audit) if audit else Q(pk__in=[]))
-    ids = [job_id, *_ancestors(job_id)]
+    job_ids = [job_id, *_ancestors(job_id)]
     # If the cluster is unknown, only an id that Flink chose at random identifies the job.
-    by_random_id = Q(cluster="", job_id__in=[id_ for id_ in ids if not is_given(id_)])
+    by_random_id = Q(cluster="", job_id__in=[id_ for id_ in job_ids if not is_given(id_)])
     sizes = OperatorStateSize.objects.filter(
-        is_loaded, Q(cluster=cluster, job_id__in=ids) | by_random_id
+        is_loaded, Q(cluster=cluster, job_id__in=job_ids) | by_random_id
     )
-    # Audits have a row for each retained checkpoint, so one checkpoint occurs many times.
+    # Each audit has a row for every retained checkpoint, so a checkpoint occurs many times.
     rows = list(
         sizes.values(*_FIELDS)
         .annotate(seen_at=Min("audit__as_of"))
@@ -112,23 +112,20 @@ def _time_and_id(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def _point(row: dict[str, Any]) -> OperatorStatePoint:
-    sizes = {
-        name: row[name]
-        for name in (
-            "checkpoint_id",
-            "job_id",
-            "subtasks",
-            "operator_bytes",
-            "elements",
-            "union_elements",
-        )
-    }
-    return OperatorStatePoint(at_ms=_time_and_id(row)[0], **sizes)
+    names = (
+        "checkpoint_id",
+        "job_id",
+        "subtasks",
+        "operator_bytes",
+        "elements",
+        "union_elements",
+    )
+    return OperatorStatePoint(at_ms=_time_and_id(row)[0], **{name: row[name] for name in names})
 
 
 def _ancestors(job_id: str) -> list[str]:
-    """Ids of the job's ancestors, the nearest first. Ends at an id that a user chose: several jobs
-    may have it.
+    """Ids of the job's ancestors, the nearest first. Ends at an id that a user chose, because several
+    jobs may have the same id.
     """
     ancestors: list[str] = []
     current: str | None = job_id

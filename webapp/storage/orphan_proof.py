@@ -1,5 +1,5 @@
-"""When unreferenced files can be proven to be orphans; until then they count as neither waste nor
-live.
+"""Forecasts when unreferenced files can be proven to be orphans. Until then they count as neither
+waste nor live.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from webapp.storage.models import RootFigures, StorageAudit, VerdictFigures
 from webapp.storage.newest_audits import latest_of
 
 
-def root_named(entered: str) -> RootFigures:
+def find_figures(entered: str) -> RootFigures:
     """The newest figures of a root by its URI in any spelling. Raises ``BadUri`` and
     ``CommandError``.
     """
@@ -30,15 +30,16 @@ def root_named(entered: str) -> RootFigures:
     return figures
 
 
-BY_GUARD = frozenset({"age_guard", "ended_recently"})
-BY_JOB = frozenset({"in_flight", "no_checkpoint_since"})
+# Reasons of recent files
+WAITS_FOR_AGE = frozenset({"age_guard", "ended_recently"})
+WAITS_FOR_JOB = frozenset({"in_flight", "no_checkpoint_since"})
 
 
 @dataclass(frozen=True)
 class Unreferenced:
     """Unreferenced files that are not yet proven to be orphans. ``provable_from``: when an audit
     can prove the last of them, None if all wait for a checkpoint of their job. ``awaits_job``: some
-    of them wait for a checkpoint.
+    files wait for a checkpoint.
     """
 
     files: int
@@ -48,13 +49,13 @@ class Unreferenced:
 
 
 def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> Unreferenced | None:
-    """None if there are no such files. ``rows`` are of one root."""
+    """``rows``: figures of one root. None if they have no recent files."""
     recent = [row for row in rows if row.verdict == RECENT]
     if not recent or audit.as_of is None:
         return None
     reasons = {row.reason for row in recent}
     times = []
-    if reasons & BY_GUARD:
+    if reasons & WAITS_FOR_AGE:
         # A file may have been written, or first seen, at the time of the audit.
         times.append(audit.as_of + timedelta(hours=audit.age_guard_h))
     if "first_audit" in reasons:
@@ -63,14 +64,15 @@ def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> Unrefer
         sum(row.files for row in recent),
         sum(row.bytes for row in recent),
         max(times, default=None),
-        bool(reasons & BY_JOB),
+        bool(reasons & WAITS_FOR_JOB),
     )
 
 
 @dataclass(frozen=True)
 class ProvableStep:
-    """``files`` and ``bytes`` that can be proven by ``at`` if nothing changes, earlier steps
-    included; ``at`` is None for files that wait for the next checkpoint of their job.
+    """``files`` and ``bytes`` that can be proven by ``at`` if nothing changes, with those of
+    earlier steps. ``at``: None for files that wait for a checkpoint of their job. ``shortened_by``:
+    what would prove them earlier.
     """
 
     at: datetime | None
@@ -88,14 +90,14 @@ _CHECKPOINT = _("A completed checkpoint of the job.")
 
 
 def forecast(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> list[ProvableStep]:
-    """Steps of one root, from its figures by reason, soonest first."""
+    """The steps of one root; ``rows`` are its figures by reason."""
     recent = [row for row in rows if row.verdict == RECENT]
     steps = []
     files = size = 0
     for reasons, shortened_by in (
         (frozenset({"first_audit"}), _SECOND_AUDIT),
-        (BY_GUARD, _INVENTORY),
-        (BY_JOB, _CHECKPOINT),
+        (WAITS_FOR_AGE, _INVENTORY),
+        (WAITS_FOR_JOB, _CHECKPOINT),
     ):
         step = unreferenced(audit, [row for row in recent if row.reason in reasons])
         if step is not None:

@@ -192,7 +192,7 @@ def reasons(rows: Sequence[VerdictFigures]) -> list[tuple[VerdictFigures, str, s
 
 
 def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
-    """Sentences. ``withheld`` replaces the sentence that the root is not attested."""
+    """A sentence for each code; ``withheld`` replaces the one that the root is not attested."""
     return [
         withheld
         if withheld and code == "not_attested"
@@ -203,7 +203,7 @@ def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ShownDoubt:
-    """``actions``: what somebody can do; ``statements`` would end the doubt."""
+    """``actions``: what an operator can do; each of ``statements`` would end the doubt."""
 
     row: AuditDoubt
     means: str
@@ -222,10 +222,8 @@ class ShownDoubt:
         return len(self.row.places) + self.row.more_places - len(self.places)
 
 
-def as_seen(row: AuditDoubt) -> AuditDoubt:
-    """The doubt without places, sizes and details of other roots, which a user of some clusters may
-    not see.
-    """
+def visible_doubt(row: AuditDoubt) -> AuditDoubt:
+    """The doubt without places, sizes and details that the current user may not see."""
     if scopes.current().is_everything:
         return row
     visible = copy(row)
@@ -241,8 +239,8 @@ def as_seen(row: AuditDoubt) -> AuditDoubt:
     return visible
 
 
-def doubt_shown(row: AuditDoubt) -> ShownDoubt:
-    row = as_seen(row)
+def shown_doubt(row: AuditDoubt) -> ShownDoubt:
+    row = visible_doubt(row)
     doubt = DOUBTS.get(row.reason)
     forms = {}
     for statement in row.statements:
@@ -265,6 +263,6 @@ def second_names(audit: StorageAudit, root: str) -> list[str]:
     rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")
     return [
         f"{row.subject}: {row.detail}"
-        for row in map(as_seen, rows[:SECOND_NAMES_SHOWN])
+        for row in map(visible_doubt, rows[:SECOND_NAMES_SHOWN])
         if row.detail
     ]

@@ -12,8 +12,8 @@ from webapp.storage.newest_audits import latest_audits
 
 @dataclass(frozen=True)
 class Reader:
-    """A cluster that reads or writes a root. ``declared``: by an operator; ``jobs``: its jobs there
-    in the newest audit. ``name`` is empty for jobs that no registered cluster has reported.
+    """A cluster that reads or writes a root. ``declared``: by an operator; ``jobs``: number of its
+    jobs in the root's newest audit. ``name`` is empty for jobs that no cluster has reported.
     """
 
     name: str

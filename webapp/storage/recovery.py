@@ -18,14 +18,14 @@ def recovery_points() -> list[dict[str, Any]]:
     """Fields of ``RecoveryPoint``, with ``cluster`` and ``job_id``; at most one point for a job.
     Jobs that ended are left out.
     """
-    later = JobStorage.objects.filter(
+    with_newer = JobStorage.objects.filter(
         audit=OuterRef("audit"), newest_checkpoint_id__gt=OuterRef("checkpoint_id"), **_OF_JOB
     )
     ended = JobCurrent.objects.filter(terminal=True, **_OF_JOB)
-    lacking = CheckpointStorage.objects.filter(
+    incomplete = CheckpointStorage.objects.filter(
         audit__audit_id__in=latest_audits(), missing_files__gt=0, is_savepoint=False
     ).exclude(cluster="")
-    newest = lacking.filter(~Exists(later), ~Exists(ended), checkpoint_id__isnull=False)
+    newest = incomplete.filter(~Exists(with_newer), ~Exists(ended), checkpoint_id__isnull=False)
     points_by_job: dict[tuple[str, str], dict[str, Any]] = {}
     for row in newest.select_related("audit").order_by("-missing_files", "id").iterator():
         points_by_job.setdefault((row.cluster, row.job_id), _plain(row))

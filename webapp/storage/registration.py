@@ -74,9 +74,9 @@ def withdraw(row: StorageRoot) -> None:
 
 
 def _refuse_second_name(row: StorageRoot, root: Root) -> None:
-    """Refuse a root that is new or has a new ``read_at`` and is the directory of another root."""
-    stored = StorageRoot.objects.filter(pk=row.pk).values_list("read_at", flat=True).first()
-    if stored == row.read_at:
+    """Refuse a new root or a new ``read_at`` if it is the directory of another root."""
+    stored_read_at = StorageRoot.objects.filter(pk=row.pk).values_list("read_at", flat=True).first()
+    if stored_read_at == row.read_at:
         return
     for other in StorageRoot.objects.exclude(pk=row.pk):
         place = other.place.reading
@@ -91,7 +91,7 @@ def _refuse_second_name(row: StorageRoot, root: Root) -> None:
 
 
 def _quarantine_uri(row: StorageRoot) -> str:
-    """The canonical URI. It must lie outside all roots, so that no audit lists quarantined files."""
+    """The canonical URI of a quarantine outside all roots, so that no audit lists its files."""
     if not row.quarantine_uri:
         return ""
     try:

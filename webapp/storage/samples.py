@@ -1,6 +1,4 @@
-"""Makes the input of the storage rules from the rows of one audit, in chunks of jobs that a rule
-could report.
-"""
+"""Makes the input of the storage rules from one audit, without jobs that no rule could report."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +33,7 @@ from webapp.storage.written_files import files_by_directory
 
 JOBS_AT_ONCE = 500
 FEW_FILES = 50
-"""For jobs with fewer small files, calls of the file system are not estimated."""
+"""Calls of the file system are estimated for jobs with at least so many small files."""
 MOST_NAMES = 5
 MOST_SNAPSHOTS = 50
 MOST_EXAMPLES = 3
@@ -107,25 +105,25 @@ def job_samples(
     """Samples of jobs with at least ``least_small_files`` or ``FEW_FILES`` small files, merged
     files, references to other jobs, or snapshots with missing files.
     """
-    notable = (
+    is_reportable = (
         Q(small_files__gte=min(least_small_files, FEW_FILES))
         | Q(segmented_files__gt=0)
         | Q(foreign_files__gt=0)
         | Q(missing_files__gt=0)
     )
-    depths = _Depths(audit)
+    chain_lengths = _ChainLengths(audit)
     for root in roots:
         incomplete_snapshots = _incomplete_snapshots(audit, root.root)
         rows = (
-            JobStorage.objects.filter(notable, audit=audit, root=root.root)
+            JobStorage.objects.filter(is_reportable, audit=audit, root=root.root)
             .order_by("id")
             .iterator(chunk_size=JOBS_AT_ONCE)
         )
         for chunk in chunks(rows, JOBS_AT_ONCE):
             depends_on = _dependences(audit, chunk)
-            snapshots = _snapshots(audit, chunk)
+            snapshots = _snapshot_counts(audit, chunk)
             job_ids = [row.job_id for row in chunk if row.small_files >= FEW_FILES]
-            written = files_by_directory(
+            written_files = files_by_directory(
                 CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids)
             )
             current = {
@@ -134,7 +132,7 @@ def job_samples(
             }
             for row in chunk:
                 key = row.cluster, row.job_id
-                current_job, files = current.get(key), written.get(row.directory)
+                current_job, files = current.get(key), written_files.get(row.directory)
                 retained, dependent = snapshots.get(key, (0, 0))
                 yield StorageJobSample(
                     root=root.root,
@@ -148,14 +146,14 @@ def job_samples(
                     segmented=Share(row.segmented_files, row.segmented_file_bytes),
                     live_segment_bytes=row.live_segment_bytes,
                     depends_on=tuple(depends_on[row.directory]) if row.foreign_files else (),
-                    chain=depths.behind(row.directory) if row.foreign_files else 0,
+                    chain=chain_lengths.behind(row.directory) if row.foreign_files else 0,
                     retained=retained,
                     dependent=dependent,
                     incomplete=tuple(incomplete_snapshots.pop(key, ())),
                     calls=None if files is None else calls_of_files(files),
                     interval_ms=current_job.checkpoint_interval_ms if current_job else None,
                 )
-        # Savepoints with unknown owner, and snapshots of jobs without their own directory in this
+        # These are savepoints of unknown jobs, and snapshots of jobs without a directory in this
         # root.
         for (cluster, job_id), incomplete in incomplete_snapshots.items():
             yield StorageJobSample(
@@ -189,7 +187,7 @@ def _incomplete_snapshots(
                 is_newest=not row.is_savepoint
                 and row.checkpoint_id is not None
                 and row.checkpoint_id == newest_checkpoint_of(audit, row),
-                # The same for all files of a snapshot: a later checkpoint supersedes it.
+                # All its files are superseded, or none: a later checkpoint supersedes a snapshot.
                 superseded=bool(files) and all(file.superseded for file in files),
                 examples=tuple(file.path for file in files),
             )
@@ -234,10 +232,10 @@ def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, l
     return dependences
 
 
-def _snapshots(
+def _snapshot_counts(
     audit: StorageAudit, jobs: Sequence[JobStorage]
 ) -> dict[tuple[str, str], tuple[int, int]]:
-    """(cluster, job id) → number of its snapshots, and of those that need files of other jobs."""
+    """(cluster, job id) → number of its snapshots, number of those that need files of other jobs."""
     dependent_ids = [row.job_id for row in jobs if row.foreign_files]
     if not dependent_ids:
         return {}
@@ -251,7 +249,7 @@ def _snapshots(
     }
 
 
-class _Depths:
+class _ChainLengths:
     """Lengths of chains of jobs, in which each job needs files of the next job."""
 
     def __init__(self, audit: StorageAudit) -> None:
@@ -260,7 +258,7 @@ class _Depths:
             "directory", "job_id", "other_directory"
         ):
             self._needs[link.end].add(link.other_directory)
-        self._depths: dict[str, int] = {}
+        self._lengths: dict[str, int] = {}
 
     def behind(self, directory: str) -> int:
         """Number of jobs in the longest chain behind ``directory``. Stops at circles, which only
@@ -268,17 +266,18 @@ class _Depths:
         """
         stack = [directory]
         while stack:
-            at = stack[-1]
-            if at not in self._depths:
-                self._depths[at] = 0
-                stack += [other for other in self._needs.get(at, ()) if other not in self._depths]
+            current = stack[-1]
+            needed = self._needs.get(current, ())
+            if current not in self._lengths:
+                self._lengths[current] = 0
+                stack += [other for other in needed if other not in self._lengths]
                 continue
             stack.pop()
-            self._depths[at] = max(
-                (1 + self._depths[other] for other in self._needs.get(at, ()) if other != at),
+            self._lengths[current] = max(
+                (1 + self._lengths[other] for other in needed if other != current),
                 default=0,
             )
-        return self._depths[directory]
+        return self._lengths[directory]
 
 
 def _names(rows: Iterable[JobStorage]) -> tuple[str, ...]:

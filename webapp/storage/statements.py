@@ -32,7 +32,7 @@ JOBS_AT_ONCE = 500
 _JOB_DIRECTORY = re.compile(r".*/([0-9a-f]{32})")
 
 
-class Stated(NamedTuple):
+class StatedSubject(NamedTuple):
     """An entered subject: a directory or file in any spelling, or a job by cluster and id."""
 
     kind: str
@@ -41,9 +41,11 @@ class Stated(NamedTuple):
     job_id: str = ""
 
 
-def state(stated: Stated, reason: str, name: str, user: User | None = None) -> StorageStatement:
+def state(
+    stated: StatedSubject, reason: str, name: str, user: User | None = None
+) -> StorageStatement:
     """Records a statement in place of an earlier one. Raises :class:`InputRefused` if Weir knows
-    that it is not true, or if no audit knows the subject.
+    that it is not true, or no audit knows the subject.
     """
     if not reason.strip():
         raise InputRefused(gettext("Give the reason: it is shown wherever the statement counts."))
@@ -63,8 +65,8 @@ def state(stated: Stated, reason: str, name: str, user: User | None = None) -> S
 
 
 def take_back(statement: StorageStatement, name: str) -> None:
-    """Ends a statement from the next audit on. Plans that rest on it no longer move or delete its
-    files.
+    """Ends a statement from the next audit on. Plans based on it no longer move or delete files of
+    its subject.
     """
     if statement.ended_at is None:
         statement.ended_at = timezone.now()
@@ -143,7 +145,7 @@ def _contradicts(job: JobCurrent, statement: StorageStatement) -> bool:
     )
 
 
-def _dead_job(stated: Stated) -> dict[str, Any]:
+def _check_dead_job(stated: StatedSubject) -> dict[str, Any]:
     if stated.cluster or stated.job_id:
         jobs = JobCurrent.objects.filter(cluster=stated.cluster, job_id=stated.job_id)
         if not jobs.exists():
@@ -153,7 +155,7 @@ def _dead_job(stated: Stated) -> dict[str, Any]:
             )
         _refuse_running(jobs)
         return {"subject": _directory_of(stated), "job_id": stated.job_id}
-    subject = _in_root(stated.subject)
+    subject = _uri_in_root(stated.subject)
     match = _JOB_DIRECTORY.fullmatch(subject)
     if match is None:
         raise InputRefused(
@@ -173,8 +175,8 @@ def _dead_job(stated: Stated) -> dict[str, Any]:
     return {"subject": subject, "job_id": match[1]}
 
 
-def _directory_of(stated: Stated) -> str:
-    """The stated directory of a job, which no running job with the same id may write."""
+def _directory_of(stated: StatedSubject) -> str:
+    """The stated directory of a job. Refused if a running job with the same id may write to it."""
     if not stated.subject:
         return ""
     subject = _canonical(stated.subject)
@@ -195,6 +197,7 @@ def _directory_of(stated: Stated) -> str:
 
 
 def _may_lie_below(path: str | None, directory: str) -> bool:
+    # A job whose last path is unknown may write anywhere.
     try:
         return path is None or is_below(canonical(path, spellings()), directory)
     except BadUri:
@@ -215,8 +218,8 @@ def _refuse_running(jobs: Any) -> None:
         )
 
 
-def _excluded(stated: Stated) -> dict[str, Any]:
-    subject = _in_root(stated.subject)
+def _check_excluded(stated: StatedSubject) -> dict[str, Any]:
+    subject = _uri_in_root(stated.subject)
     if StorageRoot.objects.filter(uri=subject).exists():
         raise InputRefused(
             gettext("%(subject)s is a root: remove or pause it instead.") % {"subject": subject}
@@ -224,17 +227,17 @@ def _excluded(stated: Stated) -> dict[str, Any]:
     return {"subject": subject, "job_id": ""}
 
 
-def _foreign_file(stated: Stated) -> dict[str, Any]:
-    subject = _in_root(stated.subject)
+def _check_foreign_file(stated: StatedSubject) -> dict[str, Any]:
+    subject = _uri_in_root(stated.subject)
     for doubt in AuditDoubt.objects.filter(audit__in=latest_audits(), subject=subject):
-        for possible in doubt.statements:
-            if possible["kind"] == FOREIGN_FILE:
+        for statement in doubt.statements:
+            if statement["kind"] == FOREIGN_FILE:
                 return {
                     "subject": subject,
                     "job_id": "",
-                    "bytes": possible["bytes"],
-                    "modified": datetime.fromtimestamp(possible["modified"] / 1e6, UTC),
-                    "head_sha256": possible["head_sha256"],
+                    "bytes": statement["bytes"],
+                    "modified": datetime.fromtimestamp(statement["modified"] / 1e6, UTC),
+                    "head_sha256": statement["head_sha256"],
                 }
     raise InputRefused(
         gettext(
@@ -245,7 +248,7 @@ def _foreign_file(stated: Stated) -> dict[str, Any]:
     )
 
 
-_CHECKS = {DEAD_JOB: _dead_job, EXCLUDED: _excluded, FOREIGN_FILE: _foreign_file}
+_CHECKS = {DEAD_JOB: _check_dead_job, EXCLUDED: _check_excluded, FOREIGN_FILE: _check_foreign_file}
 
 
 def _canonical(entered: str) -> str:
@@ -260,7 +263,7 @@ def _canonical(entered: str) -> str:
     return uri
 
 
-def _in_root(entered: str) -> str:
+def _uri_in_root(entered: str) -> str:
     subject = _canonical(entered)
     if not any(is_below(subject, uri) for uri in StorageRoot.objects.values_list("uri", flat=True)):
         raise InputRefused(

@@ -22,7 +22,7 @@ from webapp.storage.models import StorageRoot
 MOST_PATHS, MOST_PATHS_OF_AN_AUDIT = 5_000, 200_000
 """Newest checkpoints whose paths are read: for a page, and before an attestation counts."""
 CACHED_S = 300
-_OF_PATHS = timedelta(days=7)
+_RECENT = timedelta(days=7)
 _JOB_AND_CHECKPOINT = re.compile(r"(?:/[0-9a-f]{32})?/chk-\d+$")
 """Flink may leave out the directory of the job (``execution.checkpointing.create-subdir``)."""
 _SAVEPOINT = re.compile(r"/savepoint-[0-9a-f]{6}-[0-9a-f]{12}$")
@@ -95,10 +95,10 @@ def above_entropy(uri: str) -> str | None:
     with random characters, and drops it in names of ``_metadata``. Source: Flink's
     ``EntropyInjector``, ``AbstractS3FileSystemFactory``.
     """
-    return _above(uri, _entropy_keys(_configurations()))
+    return _above_key(uri, _entropy_keys(_configurations()))
 
 
-def _above(uri: str, keys: Iterable[str]) -> str | None:
+def _above_key(uri: str, keys: Iterable[str]) -> str | None:
     if not uri.startswith("s3://"):
         return None
     bucket = uri.partition("://")[2].partition("/")[0]
@@ -124,12 +124,12 @@ def _make_suggestions(path_places: Iterable[Place]) -> list[Suggestion]:
             uri = canonical(place.directory, spellings)
         except BadUri:
             continue
-        places.setdefault(_above(uri, keys) or uri, []).append(place)
+        places.setdefault(_above_key(uri, keys) or uri, []).append(place)
     suggested = []
-    for uri, of_uri in sorted(places.items()):
+    for uri, places_of_uri in sorted(places.items()):
         if not any(uri != other and is_below(uri, other) for other in places):
-            clusters = tuple(sorted({place.cluster for place in of_uri}))
-            suggested.append(Suggestion(uri, of_uri[0].kind, clusters, of_uri[0].why))
+            clusters = tuple(sorted({place.cluster for place in places_of_uri}))
+            suggested.append(Suggestion(uri, places_of_uri[0].kind, clusters, places_of_uri[0].why))
     return suggested
 
 
@@ -144,6 +144,7 @@ def _configured_places(configurations: Iterable[tuple[str, Mapping[str, str]]]) 
 
 
 def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Each cluster with the configuration of its newest job that reported one."""
     configured = JobCurrent.objects.filter(
         cluster=OuterRef("name"), configuration__isnull=False
     ).exclude(configuration=None)
@@ -152,9 +153,9 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
         .annotate(last=Subquery(configured.order_by("-id").values("pk")[:1]))
         .values_list("last", flat=True)
     )
-    # As numbers: for a subquery PostgreSQL would expect many rows and read all jobs.
-    for numbers in chunks([pk for pk in newest if pk is not None], 200):
-        for cluster, configuration in JobCurrent.objects.filter(pk__in=numbers).values_list(
+    # The keys are read first: for a subquery PostgreSQL would expect many rows and read all jobs.
+    for pks in chunks([pk for pk in newest if pk is not None], 200):
+        for cluster, configuration in JobCurrent.objects.filter(pk__in=pks).values_list(
             "cluster", "configuration"
         ):
             if isinstance(configuration, Mapping):
@@ -165,7 +166,7 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _last_paths() -> Iterator[tuple[str, str | None]]:
-    """The last checkpoint of each known job, even a long ended one: it may refer to any root."""
+    """Last checkpoints of all known jobs, even long ended ones: they may refer to any root."""
     jobs = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
     yield from jobs.values_list("cluster", "last_completed_path").iterator(5_000)
 
@@ -173,23 +174,23 @@ def _last_paths() -> Iterator[tuple[str, str | None]]:
 def _checkpoint_places(most: int) -> Iterator[Place]:
     """Directories of completed checkpoints: a job's configuration may differ from its cluster's."""
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
-    with_path = _with_path()
-    recent = with_path.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
+    with_path = _facts_with_path()
+    recent = with_path.filter(trigger_time__gte=timezone.now() - _RECENT)[:most]
     recorded = with_path.filter(cluster__in=recordings)[:most]
-    yield from _places(chain(_read(recent), _read(recorded), _last_paths()))
+    yield from _places(chain(_reported_paths(recent), _reported_paths(recorded), _last_paths()))
 
 
 def _savepoint_places(most: int) -> Iterator[Place]:
-    """Savepoints of any age, because Flink does not delete them, with a limit of their own."""
-    yield from _places(_read(_with_path().filter(is_savepoint=True)[:most]))
+    """Directories of savepoints of any age, because Flink does not delete savepoints."""
+    yield from _places(_reported_paths(_facts_with_path().filter(is_savepoint=True)[:most]))
 
 
-def _with_path() -> "QuerySet[CheckpointFact]":
+def _facts_with_path() -> "QuerySet[CheckpointFact]":
     facts = CheckpointFact.objects.exclude(external_path=None).exclude(external_path="")
     return facts.order_by("-id")
 
 
-def _read(facts: "QuerySet[CheckpointFact]") -> Iterator[tuple[str, str | None]]:
+def _reported_paths(facts: "QuerySet[CheckpointFact]") -> Iterator[tuple[str, str | None]]:
     return facts.values_list("cluster", "external_path").iterator(5_000)
 
 

@@ -6,7 +6,7 @@ A page reads row groups, starting where the last page ended, until it is full or
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import fsspec
@@ -50,8 +50,8 @@ class FileQuery:
 
 @dataclass(frozen=True)
 class FilePage:
-    """``after``: where the next page continues, empty at the end; ``incomplete``: scanned rows ran
-    out.
+    """``after``: last path before the next page, empty at the end. ``incomplete``: the page ended
+    early, after ``most_scanned`` rows.
     """
 
     rows: list[dict[str, Any]]
@@ -64,7 +64,7 @@ class VerdictFiles:
     """``parts`` are URIs of Parquet files, in any order."""
 
     parts: Sequence[str]
-    most_scanned: int = field(default=MOST_SCANNED)
+    most_scanned: int = MOST_SCANNED
 
     @classmethod
     def of(cls, manifest: Manifest) -> "VerdictFiles":
@@ -77,20 +77,20 @@ class VerdictFiles:
     def page(self, query: FileQuery, size: int) -> FilePage:
         """At most ``size`` rows of one root after the path ``query.after``."""
         rows: list[dict[str, Any]] = []
-        scanned, last = 0, ""
+        scanned, last_path = 0, ""
         for batch in self._batches(query):
             scanned += batch.num_rows
-            last = batch["path"][batch.num_rows - 1].as_py()
+            last_path = batch["path"][batch.num_rows - 1].as_py()
             rows += _rows(batch.filter(query.mask(batch)).slice(0, size + 1 - len(rows)))
             if len(rows) > size:
                 return FilePage(rows[:size], rows[size - 1]["path"])
             if scanned >= self.most_scanned:
-                return FilePage(rows, max(last, query.after), incomplete=True)
+                return FilePage(rows, max(last_path, query.after), incomplete=True)
         return FilePage(rows)
 
     def _batches(self, query: FileQuery) -> Iterator[pa.RecordBatch]:
         """Rows of the root, from row groups that may contain paths after ``query.after``."""
-        for part in in_order(self.parts):
+        for part in sorted_parts(self.parts):
             with fsspec.open(part, "rb") as stream:
                 parquet = ParquetStream(stream)
                 groups = [
@@ -139,7 +139,7 @@ def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def in_order(parts: Sequence[str]) -> list[str]:
+def sorted_parts(parts: Sequence[str]) -> list[str]:
     """Parquet parts sorted by root and path of their first row; parts without rows are left out."""
     starts = []
     for part in parts:
@@ -168,7 +168,7 @@ class FileFilters(ListFilters):
         return FileQuery(**self.values)
 
 
-def read(figures: RootFigures, query: FileQuery, size: int) -> tuple[FilePage, str]:
+def read_page(figures: RootFigures, query: FileQuery, size: int) -> tuple[FilePage, str]:
     """A page and "", or an empty page and why it could not be read."""
     if not figures.audit.files_kept:
         return FilePage([]), gettext("The list of files of this audit is no longer kept.")

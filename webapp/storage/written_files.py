@@ -8,9 +8,9 @@ _CHECKPOINT = re.compile(r"/chk-(\d+)/_metadata$")
 
 
 def files_by_directory(checkpoints: "QuerySet[CheckpointStorage]") -> dict[str, float]:
-    """Canonical job directory → files that a checkpoint writes, without ``_metadata``: the new
-    files of the newest checkpoint, divided by the steps since the previous retained checkpoint; all
-    its files if there is none.
+    """Canonical job directory → files that a checkpoint writes on average, without ``_metadata``:
+    the new files of the newest one, divided by the number of checkpoints since the previous
+    retained one; all its files if there is no previous one.
     """
     newest: dict[str, tuple[int, float]] = {}
     names = ("metadata_path", "checkpoint_id", "files", "new_files", "previous_path")

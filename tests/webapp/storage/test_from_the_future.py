@@ -70,6 +70,6 @@ def test_a_plan_asked_for_of_one_is_not_made(ahead, lease):
 
 
 def test_the_next_audit_carries_on_from_the_newest_real_one_and_is_judged(ahead):
-    following = audit_run._previous(timezone.now())
+    following = audit_run._newest_audit_before(timezone.now())
     assert following.audit_id == "storage-real"
     assert not _is_outdated(latest_of(ROOT))

@@ -18,7 +18,7 @@ from webapp.lib.refusals import InputRefused
 from webapp.storage import statements
 from webapp.storage.choices import StatementKind
 from webapp.storage.models import AuditDoubt, StorageAudit, StorageRoot, StorageStatement
-from webapp.storage.statements import Stated, state, take_back
+from webapp.storage.statements import StatedSubject, state, take_back
 
 pytestmark = pytest.mark.django_db
 WHY = "Its cluster was deleted."
@@ -66,7 +66,7 @@ def test_an_operator_attests_by_the_form_and_takes_it_back(audited, operator) ->
 
 
 def test_the_api_says_what_ends_a_doubt_and_what_is_stated(audited, viewer) -> None:
-    state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
+    state(StatedSubject("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
     (row,) = viewer.get(reverse("api-storage-doubts-list")).json()["results"]
     assert row["reach"] == "all_roots" and row["blocked_bytes"] == 300 and row["actions"]
     (stated,) = viewer.get(reverse("api-storage-statements-list")).json()["results"]
@@ -101,7 +101,7 @@ def test_of_many_statements_the_page_of_a_root_shows_the_newest(audited, operato
 
 
 def test_a_file_is_acknowledged_as_the_audit_found_it(audited) -> None:
-    made = state(Stated("foreign_file", FILE), WHY, "olga")
+    made = state(StatedSubject("foreign_file", FILE), WHY, "olga")
     assert (made.bytes, made.head_sha256) == (9, "0" * 64) and made.modified
     (row,) = statements.rows_of_request(audit("storage-2"))
     assert row["subject"] == FILE and row["modified"].startswith("2023-11-14")
@@ -110,14 +110,14 @@ def test_a_file_is_acknowledged_as_the_audit_found_it(audited) -> None:
 @pytest.mark.parametrize(
     ("stated", "why"),
     [
-        (Stated("foreign_file", f"{ROOT}/{JOB}/chk-9/_metadata"), "no doubt"),
-        (Stated("excluded", ROOT), "is a root"),
-        (Stated("excluded", "s3://elsewhere/x"), "no registered root"),
-        (Stated("dead_job", f"{ROOT}/{'f' * 32}"), "audit first"),
-        (Stated("dead_job", "", "prod-eu", "f" * 32), "knows no job"),
+        (StatedSubject("foreign_file", f"{ROOT}/{JOB}/chk-9/_metadata"), "no doubt"),
+        (StatedSubject("excluded", ROOT), "is a root"),
+        (StatedSubject("excluded", "s3://elsewhere/x"), "no registered root"),
+        (StatedSubject("dead_job", f"{ROOT}/{'f' * 32}"), "audit first"),
+        (StatedSubject("dead_job", "", "prod-eu", "f" * 32), "knows no job"),
     ],
 )
-def test_what_is_not_so_is_refused(audited, stated: Stated, why: str) -> None:
+def test_what_is_not_so_is_refused(audited, stated: StatedSubject, why: str) -> None:
     with pytest.raises(InputRefused, match=why):
         state(stated, WHY, "olga")
 
@@ -126,7 +126,7 @@ def test_a_job_that_its_cluster_reports_is_not_dead(audited) -> None:
     now = timezone.now()
     job(cluster(at=now).name, at=now, job_id=JOB, terminal=False)
     with pytest.raises(InputRefused, match="not dead"):
-        state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
+        state(StatedSubject("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
 
 
 OTHERS = f"{ROOT}/{'b' * 32}"
@@ -147,8 +147,8 @@ def test_of_a_job_nothing_is_stated_about_a_directory_that_is_not_its_own(
 ) -> None:
     known = ended_job(f"{ROOT}/{JOB}/chk-3")
     with pytest.raises(InputRefused, match="no directory of job"):
-        state(Stated("dead_job", subject, **known), WHY, "olga")
-    made = state(Stated("dead_job", f"{ROOT}/{JOB}/", **known), WHY, "olga")
+        state(StatedSubject("dead_job", subject, **known), WHY, "olga")
+    made = state(StatedSubject("dead_job", f"{ROOT}/{JOB}/", **known), WHY, "olga")
     assert made.subject == f"{ROOT}/{JOB}"
 
 
@@ -158,14 +158,14 @@ def test_a_directory_that_a_job_of_the_same_id_writes_is_not_that_of_a_dead_one(
     writer = cluster(at=now).name
     job(writer, at=now, job_id=JOB, last_completed_path=f"s3a://bucket/checkpoints/{JOB}/chk-4")
     with pytest.raises(InputRefused, match="not dead"):
-        state(Stated("dead_job", f"{ROOT}/{JOB}", **known), WHY, "olga")
-    assert state(Stated("dead_job", f"{ROOT}/elsewhere/{JOB}", **known), WHY, "olga")
+        state(StatedSubject("dead_job", f"{ROOT}/{JOB}", **known), WHY, "olga")
+    assert state(StatedSubject("dead_job", f"{ROOT}/elsewhere/{JOB}", **known), WHY, "olga")
 
 
 @pytest.mark.parametrize("spelled", [ROOT, ROOT.replace("s3:", "s3a:")])
 def test_an_attestation_ends_when_its_job_is_heard_of_again(audited, spelled: str) -> None:
     now = timezone.now()
-    made = state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
+    made = state(StatedSubject("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
     job(
         cluster(at=now).name,
         at=now + timedelta(hours=1),
@@ -207,7 +207,7 @@ def test_what_can_be_stated_is_what_audits_know() -> None:
 
 
 def test_an_attestation_ends_that_an_audit_contradicts(audited) -> None:
-    made = state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
+    made = state(StatedSubject("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
     later = audit("storage-2")
     statements.end_void(later)
     made.refresh_from_db()
@@ -219,9 +219,9 @@ def test_an_attestation_ends_that_an_audit_contradicts(audited) -> None:
 
 
 def test_one_that_was_taken_back_is_stated_again_anew(audited) -> None:
-    first = state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
+    first = state(StatedSubject("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
     take_back(first, "olga")
-    second = state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "ada")
+    second = state(StatedSubject("dead_job", f"{ROOT}/{JOB}"), WHY, "ada")
     assert [row["stated_at"] for row in statements.rows_of_request(audit("storage-2"))] == [
         second.stated_at.isoformat()
     ]

@@ -53,7 +53,7 @@ def test_it_adds_up_to_what_the_reader_says_of_every_format(name, tmp_path):
 def test_a_checkpoint_that_refers_into_another_job_is_neither_self_contained_nor_relocatable(
     registered, tree
 ):
-    xray = xray_reader.read(location.located(f"{tree.root.uri}/{CLAIM_3}/chk-11"))
+    xray = xray_reader.read(location.find_metadata(f"{tree.root.uri}/{CLAIM_3}/chk-11"))
     assert (xray.self_contained, xray.relocatable, xray.foreign_files, xray.files) == (
         False,
         False,
@@ -91,9 +91,9 @@ def test_a_file_larger_than_allowed_is_refused(tmp_path, monkeypatch):
 
 def test_nothing_outside_registered_roots_is_read(registered, tmp_path):
     with pytest.raises(location.NotLocated, match="no registered"):
-        location.located("file:/etc/passwd")
+        location.find_metadata("file:/etc/passwd")
     with pytest.raises(location.NotLocated):
-        location.located(f"{registered.uri}/../../../../etc")
+        location.find_metadata(f"{registered.uri}/../../../../etc")
 
 
 def test_a_link_out_of_a_root_is_not_followed(db, tmp_path):
@@ -103,7 +103,7 @@ def test_a_link_out_of_a_root_is_not_followed(db, tmp_path):
     (tmp_path / "root" / "chk-1").symlink_to(tmp_path / "outside")
     root(f"file:{tmp_path}/root")
     with pytest.raises(location.NotLocated, match="is a link"):
-        location.located(f"file:{tmp_path}/root/chk-1")
+        location.find_metadata(f"file:{tmp_path}/root/chk-1")
 
 
 def test_the_page_shows_state_files_and_whom_it_needs(viewer, registered, tree):

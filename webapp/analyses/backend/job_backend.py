@@ -71,11 +71,12 @@ _OPTIONS: Sequence[tuple[tuple[str, ...], str, str]] = (
         message("a copy of state on the local disk for restarts"),
     ),
 )
+"""(keys, newest first; Flink's default; meaning)"""
 
 
 @dataclass(frozen=True)
 class Option:
-    """``is_set`` in the configuration of the cluster; else ``value`` is Flink's default."""
+    """``value`` is Flink's default unless the cluster sets the option (``is_set``)."""
 
     key: str
     value: str
@@ -84,7 +85,6 @@ class Option:
 
 
 def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
-    """None if the configuration is not known."""
     if configuration is None:
         return None
     job_options = []
@@ -97,9 +97,9 @@ def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
 
 def metrics_off(configuration: Mapping[str, object] | None) -> list[str]:
     """Options of metrics that are not switched on."""
-    known = configuration or {}
-    options = [f"{PREFIX}metrics.{name}" for name in METRIC_NAMES]
-    return [option for option in options if str(known.get(option)).lower() != "true"]
+    values = configuration or {}
+    keys = [f"{PREFIX}metrics.{name}" for name in METRIC_NAMES]
+    return [key for key in keys if str(values.get(key)).lower() != "true"]
 
 
 _ON_HEAP = ("hashmap", "fsstate", "memorystate", "heap")
@@ -111,7 +111,7 @@ def known_name(text: str | None) -> str | None:
 
 
 def is_rocksdb(state_backend: str | None) -> bool | None:
-    """By REST's name of the backend, such as EmbeddedRocksDBStateBackend; None for unknown ones."""
+    """By REST's name of the backend, such as EmbeddedRocksDBStateBackend; None if unknown."""
     name = (known_name(state_backend) or "").lower()
     if "rocksdb" in name:
         return True
@@ -230,6 +230,7 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
     }
     feeders = _feeders(job)
     fed = _fed_vertices(feeders, names, rows or {})
+    unread = {*feeders} - {vertex.vertex_id for vertex in fed} - _reporting_both(rows or {})
     return JobBackend(
         known_name(config.get("state_backend")),
         known_name(config.get("checkpoint_storage")),
@@ -239,12 +240,12 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
         metrics_off(job.configuration),
         None if rows is None else _vertices(rows, names),
         fed,
-        (release(job.flink_version) or ())[:1] >= (2,)
-        and bool({*feeders} - {vertex.vertex_id for vertex in fed} - _reporting_both(rows or {})),
+        (release(job.flink_version) or ())[:1] >= (2,) and bool(unread),
     )
 
 
 def _feeders(job: JobCurrent) -> dict[str, list[str]]:
+    """Vertex with several upstream vertices → their ids."""
     sources_by_target: dict[str, dict[str, None]] = {}
     for edge in (job.graph or {}).get("edges") or ():
         sources_by_target.setdefault(str(edge.get("target")), {})[str(edge.get("source"))] = None
@@ -254,6 +255,7 @@ def _feeders(job: JobCurrent) -> dict[str, list[str]]:
 
 
 def _reporting_both(rows: Mapping[str, Rows]) -> set[str]:
+    """Vertices that report the watermarks of both inputs."""
     return {
         vertex_id
         for vertex_id, vertex_rows in rows.items()
@@ -346,7 +348,7 @@ def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:
 
 
 def _instant(epoch_ms: int | None) -> datetime | None:
-    """None also if the instant is outside the calendar."""
+    """None if the instant is unknown or outside the calendar."""
     return (
         instant_of(epoch_ms) if epoch_ms is not None and 0 <= epoch_ms < LAST_INSTANT_MS else None
     )

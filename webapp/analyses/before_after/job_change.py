@@ -165,7 +165,7 @@ SHORTEST = timedelta(seconds=10)
 
 @dataclass(frozen=True)
 class Windows:
-    """``start`` to ``at`` to ``end``. ``cut``: why they are shorter than requested, or ""."""
+    """From ``start`` to ``at``, and to ``end``. ``cut``: why both are shorter than requested."""
 
     start: datetime
     at: datetime
@@ -263,23 +263,25 @@ class JobChange:
 
 def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) -> JobChange:
     attempts = [job, *other_attempts(job)]
-    begins = [began for job in attempts if (began := began_at(job))]
-    ends = [over for job in attempts if (over := over_at(job))]
+    starts = list(filter(None, map(began_at, attempts)))
+    ends = list(filter(None, map(over_at, attempts)))
     # Rows of recordings are never deleted.
     is_recording = Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
     deleted_to = None if is_recording else now - routine()
-    known_from = max(filter(None, (min(begins, default=at), deleted_to)))
+    known_from = max(filter(None, (min(starts, default=at), deleted_to)))
     span = windows(at, length, known_from, min(max(ends, default=now), now))
-    ids = [job.job_id for job in attempts if span is None or lived_in(job, span.start, span.end)]
+    job_ids = [
+        job.job_id for job in attempts if span is None or lived_in(job, span.start, span.end)
+    ]
     span_or_moment = (span.start, span.end) if span else (at - SAME_MOMENT, at + SAME_MOMENT)
-    marks = _marks(job.cluster, ids, *span_or_moment)
+    marks = _marks(job.cluster, job_ids, *span_or_moment)
     before, after = _attempts(attempts, at)
     marks_at = [mark for mark in marks if abs(mark.at - at) <= SAME_MOMENT]
-    unknown = _not_known(span, at, deleted_to)
+    unknown = _why_unknown(span, at, deleted_to)
     if before and after and before.pk != after.pk:
         unknown += not_reported(before, after)
-    facts = _facts(job.cluster, ids, span) if span else []
-    pressure, samples_cut = _pressure(job.cluster, ids, span) if span else ([], False)
+    facts = _facts(job.cluster, job_ids, span) if span else []
+    pressure, samples_cut = _pressure(job.cluster, job_ids, span) if span else ([], False)
     if span and not pressure:
         unknown.append(message("No minute of buffer pressure is known in both windows."))
     if samples_cut or len(facts) >= MOST_FACTS:
@@ -305,14 +307,13 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
 
 def marks_of(job: JobCurrent, start: datetime, end: datetime) -> list[Mark]:
     """Events of the job, the newest first."""
-    return _marks(
-        job.cluster, [job.job_id, *(attempt.job_id for attempt in other_attempts(job))], start, end
-    )[::-1]
+    job_ids = [attempt.job_id for attempt in (job, *other_attempts(job))]
+    return _marks(job.cluster, job_ids, start, end)[::-1]
 
 
-def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> list[Mark]:
+def _marks(cluster: str, job_ids: Sequence[str], start: datetime, end: datetime) -> list[Mark]:
     rows = JobAnnotation.objects.filter(
-        cluster=cluster, job_id__in=ids, at__gte=start, at__lte=end
+        cluster=cluster, job_id__in=job_ids, at__gte=start, at__lte=end
     ).order_by("-at", "-id")
     marks = rows.values_list("at", "kind", "label", "subject", "job_id")[: 2 * MOST_MARKS]
     return [
@@ -324,6 +325,7 @@ def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> 
 def _attempts(
     attempts: Sequence[JobCurrent], at: datetime
 ) -> tuple[JobCurrent | None, JobCurrent | None]:
+    """The last attempt before the instant and the first after it; they may be the same."""
     by_begin = sorted(
         (job for job in attempts if began_at(job)), key=lambda job: (began_at(job), job.pk)
     )
@@ -335,10 +337,13 @@ def _attempts(
     return first, second
 
 
-def _facts(cluster: str, ids: Sequence[str], span: Windows) -> list[CheckpointFact]:
+def _facts(cluster: str, job_ids: Sequence[str], span: Windows) -> list[CheckpointFact]:
     fields = ("job_id", "checkpoint_id", "trigger_time", "outcome", "is_savepoint", *MEASURES)
     rows = CheckpointFact.objects.filter(
-        cluster=cluster, job_id__in=ids, trigger_time__gte=span.start, trigger_time__lte=span.end
+        cluster=cluster,
+        job_id__in=job_ids,
+        trigger_time__gte=span.start,
+        trigger_time__lte=span.end,
     )
     return list(rows.only(*fields).order_by("trigger_time", "id")[:MOST_FACTS])
 
@@ -360,9 +365,9 @@ def _measures(*sides: Sequence[CheckpointFact]) -> list[Measure]:
     return measures
 
 
-def _pressure(cluster: str, ids: Sequence[str], span: Windows) -> tuple[list[Measure], bool]:
+def _pressure(cluster: str, job_ids: Sequence[str], span: Windows) -> tuple[list[Measure], bool]:
     rows = PressureWindow.objects.filter(
-        cluster=cluster, job_id__in=ids, window_start__gte=span.start, window_start__lt=span.end
+        cluster=cluster, job_id__in=job_ids, window_start__gte=span.start, window_start__lt=span.end
     )
     pressures = rows.order_by("window_start").values_list(
         "vertex_name", "vertex_id", "window_start", "window_s", *PRESSURE
@@ -372,7 +377,7 @@ def _pressure(cluster: str, ids: Sequence[str], span: Windows) -> tuple[list[Mea
     for name, vertex_id, start, lasts_s, *values in pressures:
         count += 1
         if start < span.at < start + timedelta(seconds=lasts_s):
-            continue
+            continue  # belongs to both sides
         for field, value in zip(PRESSURE, values, strict=True):
             if value is not None:
                 side = sides.setdefault((name or vertex_id, field), ([], []))[start >= span.at]
@@ -400,7 +405,7 @@ def _tallies(
     ]
 
 
-def _not_known(span: Windows | None, at: datetime, deleted_to: datetime | None) -> list[str]:
+def _why_unknown(span: Windows | None, at: datetime, deleted_to: datetime | None) -> list[str]:
     if deleted_to and at <= deleted_to:
         return [
             message(

@@ -24,7 +24,7 @@ MOST_PATHS = 1_000
 
 @dataclass(frozen=True)
 class RootMemory:
-    """Memory that a root takes. ``small_files``: of at most 1 MiB, ``_metadata`` left out."""
+    """Memory that a root takes. ``small_files``: files up to 1 MiB, without ``_metadata``."""
 
     root: str
     namespace: Namespace
@@ -33,7 +33,7 @@ class RootMemory:
 
     @property
     def share(self) -> float | None:
-        """Of the NameNode's files, directories and blocks. The root's directories do not count."""
+        """The share of the NameNode's files, directories and blocks. Excludes own directories."""
         node = self.namenode
         if node is None or node.files is None or node.blocks is None:
             return None
@@ -46,7 +46,7 @@ class RootMemory:
 
 
 def roots_memory(namenodes: Sequence[NameNode]) -> list[RootMemory]:
-    """Memory of roots on HDFS, most files first. ``namenodes``: those whose JMX answered."""
+    """Memory of roots on HDFS, most files first. ``namenodes``: NameNodes whose JMX answered."""
     figures = [row for row in latest() if row.root.startswith(SCHEMES)]
     rows = JobStorage.objects.filter(
         audit__in={str(row.audit_id) for row in figures}, root__in={row.root for row in figures}
@@ -69,7 +69,7 @@ def roots_memory(namenodes: Sequence[NameNode]) -> list[RootMemory]:
 
 
 def _namenodes_by_storage(namenodes: Sequence[NameNode]) -> Mapping[str, NameNode]:
-    """Without clusters that use several storages: which one the NameNode serves is unknown."""
+    """Leaves out clusters with several storages, as it is unknown which of these they declare."""
     nodes: dict[str, NameNode] = {}
     for node in namenodes:
         roots = StorageRoot.objects.filter(clusters__name=node.cluster)
@@ -124,7 +124,7 @@ class FileSystemCalls:
 
 @dataclass(frozen=True)
 class FleetCalls:
-    """``start`` of the first second. ``left_out``: number of jobs with fewer checkpoints."""
+    """``start`` of the first second. ``left_out``: jobs with too few checkpoints to be examined."""
 
     start: datetime
     left_out: int
@@ -136,7 +136,7 @@ _CACHED_CLASSES = (NameNodes, NameNode, FleetCalls, FileSystemCalls, BusyJob)
 
 
 def look_up_fleet_calls(now: datetime) -> FleetCalls:
-    """Cached briefly: tables and chart of a page need the same data."""
+    """Cached briefly: tables and chart need the same data."""
     key = answer_key("fleet-calls", _CACHED_CLASSES, end_of_step(now))
     cached = cache.get(key)
     if isinstance(cached, FleetCalls):
@@ -161,25 +161,25 @@ def _file_systems(jobs: Sequence[FleetJob], start: datetime) -> list[FileSystemC
 
 
 def _calls_to_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:
-    counted = [(job, calls) for job in jobs if (calls := job.calls) is not None]
+    counted_jobs = [(job, calls) for job in jobs if (calls := job.calls) is not None]
     writes = [
         [
-            Burst((taken.trigger_time - start).total_seconds(), taken.duration_s, calls)
-            for taken in job.checkpoints
+            Burst((checkpoint.trigger_time - start).total_seconds(), checkpoint.duration_s, calls)
+            for checkpoint in job.checkpoints
         ]
-        for job, calls in counted
+        for job, calls in counted_jobs
     ]
     seconds = calls_by_second(chain.from_iterable(writes), SECONDS)
     worst = int(seconds.argmax())
     busy_jobs = []
-    for (job, _calls), job_writes in zip(counted, writes, strict=True):
+    for (job, _calls), job_writes in zip(counted_jobs, writes, strict=True):
         if worst_calls := float(calls_by_second(job_writes, SECONDS)[worst]):
             busy_jobs.append(BusyJob(job.cluster, job.job_id, job.name, worst_calls))
     peak = float(seconds[worst])
     return FileSystemCalls(
         name,
         len(jobs),
-        len(jobs) - len(counted),
+        len(jobs) - len(counted_jobs),
         sum(job.per_s or 0.0 for job in jobs),
         peak,
         start + timedelta(seconds=worst) if peak else None,

@@ -52,7 +52,7 @@ class FleetJob:
 
 
 class FleetJobs(NamedTuple):
-    """``end`` of the minutes. ``left_out``: number of jobs with fewer checkpoints."""
+    """``end`` of the ten minutes. ``left_out``: as in ``FleetCalls``."""
 
     end: datetime
     jobs: list[FleetJob]
@@ -71,14 +71,14 @@ def fleet_jobs(now: datetime) -> FleetJobs:
         .annotate(taken=Count("id"))
         .order_by("-taken", "cluster", "job_id")
     )
-    chosen, facts_left = [], MOST_FACTS
+    job_keys, facts_left = [], MOST_FACTS
     for cluster, job_id, count in busiest[:MOST_JOBS]:
         facts_left -= count
         if facts_left >= 0:
-            chosen.append((cluster, job_id))
-    job_ids = [job_id for _cluster, job_id in chosen]
+            job_keys.append((cluster, job_id))
+    job_ids = [job_id for _cluster, job_id in job_keys]
     facts: dict[tuple[str, str], list[tuple[datetime, int | None, str]]] = {
-        key: [] for key in chosen
+        key: [] for key in job_keys
     }
     rows = in_window.filter(job_id__in=job_ids).values_list(
         "cluster", "job_id", "trigger_time", "end_to_end_ms", "external_path"
@@ -92,7 +92,7 @@ def fleet_jobs(now: datetime) -> FleetJobs:
     files = files_by_directory(
         CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids)
     )
-    jobs = [_job(key, facts[key], current_jobs.get(key), files) for key in chosen]
+    jobs = [_job(key, facts[key], current_jobs.get(key), files) for key in job_keys]
     return FleetJobs(newest, jobs, busiest.count() - len(jobs))
 
 
@@ -129,5 +129,5 @@ def _job(
 
 def file_system_of(path: str) -> str:
     """The scheme and authority of a URI; "" if it has no scheme."""
-    parts = urlsplit(path) if path else None
-    return f"{parts.scheme}://{parts.netloc}" if parts and parts.scheme else ""
+    parts = urlsplit(path)
+    return f"{parts.scheme}://{parts.netloc}" if parts.scheme else ""

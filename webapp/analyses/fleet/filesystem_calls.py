@@ -1,5 +1,3 @@
-"""Calls of all jobs to each file system by second, and the load of its NameNodes."""
-
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import cycle
@@ -54,30 +52,30 @@ FILE_SYSTEM = Column(
     is_slow=True,
 )
 def filesystem_calls(inputs: Inputs) -> Document:
-    fleet_calls, findings = look_up_fleet_calls(inputs.now), open_findings()
+    fleet, findings = look_up_fleet_calls(inputs.now), open_findings()
     blocks: list[Block] = [
         Chart("seconds", message("Calls by second"), subtitle=message("of each file system"))
     ]
-    blocks += [NotKnown(reason) for reason in _unknowns(fleet_calls)]
+    blocks += [NotKnown(reason) for reason in _unknowns(fleet)]
     if findings:
         blocks.append(_findings(findings))
-    if fleet_calls.file_systems:
-        blocks += [_file_systems(fleet_calls.file_systems), _busy_jobs(fleet_calls.file_systems)]
-    if fleet_calls.namenodes.known:
-        blocks.append(_namenodes(fleet_calls))
-    if roots := roots_memory(fleet_calls.namenodes.known):
+    if fleet.file_systems:
+        blocks += [_file_systems(fleet.file_systems), _busy_jobs(fleet.file_systems)]
+    if fleet.namenodes.known:
+        blocks.append(_namenodes(fleet))
+    if roots := roots_memory(fleet.namenodes.known):
         blocks.append(_memory(roots))
-    return Document(_verdict(fleet_calls, findings), tuple(blocks))
+    return Document(_verdict(fleet, findings), tuple(blocks))
 
 
 @filesystem_calls.draws("seconds")
 def seconds(inputs: Inputs) -> Drawn:
-    fleet_calls = look_up_fleet_calls(inputs.now)
-    systems = [system for system in fleet_calls.file_systems if any(system.seconds)]
+    fleet = look_up_fleet_calls(inputs.now)
+    systems = [system for system in fleet.file_systems if any(system.seconds)]
     if not systems:
         text = message("No job whose files an audit counted took a checkpoint in these minutes.")
         return Drawn(empty_title=message("No calls are known"), empty_text=text)
-    instants = [fleet_calls.start + timedelta(seconds=second) for second in range(SECONDS)]
+    instants = [fleet.start + timedelta(seconds=second) for second in range(SECONDS)]
     line_per_system = [
         Line(
             localised(system.file_system or UNKNOWN_SYSTEM),
@@ -92,28 +90,28 @@ def seconds(inputs: Inputs) -> Drawn:
     return Drawn(figure, note)
 
 
-def _verdict(fleet_calls: FleetCalls, findings: Sequence[Finding]) -> Verdict:
+def _verdict(fleet: FleetCalls, findings: Sequence[Finding]) -> Verdict:
     if findings:
         tone: Tone = "crit" if findings[0].severity == "critical" else "warn"
-        return Verdict(tone, join_messages((findings[0].title, *_worst_second(fleet_calls)), ". "))
-    known = fleet_calls.namenodes.known
+        return Verdict(tone, join_messages((findings[0].title, *_worst_second(fleet)), ". "))
+    known = fleet.namenodes.known
     slowest = max(known, key=lambda node: node.most_queue_ms or 0, default=None)
     if slowest is None or slowest.most_queue_ms is None:
         load = message("How long calls wait in the queue of a NameNode is not known.")
-        return Verdict("unknown", join_messages((load, *_worst_second(fleet_calls)), " "))
+        return Verdict("unknown", join_messages((load, *_worst_second(fleet)), " "))
     load = message(
         "Calls waited {ms:decimal1} ms at most in the queue of the NameNode of {cluster:name}.",
         ms=slowest.most_queue_ms,
         cluster=slowest.cluster,
     )
     return Verdict(
-        "warn" if slowest.is_slow else "ok", join_messages((load, *_worst_second(fleet_calls)), " ")
+        "warn" if slowest.is_slow else "ok", join_messages((load, *_worst_second(fleet)), " ")
     )
 
 
-def _worst_second(fleet_calls: FleetCalls) -> Iterator[Message]:
+def _worst_second(fleet: FleetCalls) -> Iterator[Message]:
     """One sentence, or none if no calls are known."""
-    worst = next((system for system in fleet_calls.file_systems if system.peak), None)
+    worst = next((system for system in fleet.file_systems if system.peak), None)
     if worst is None:
         return
     yield message(
@@ -126,8 +124,8 @@ def _worst_second(fleet_calls: FleetCalls) -> Iterator[Message]:
     )
 
 
-def _unknowns(fleet_calls: FleetCalls) -> Iterator[str]:
-    namenodes = fleet_calls.namenodes
+def _unknowns(fleet: FleetCalls) -> Iterator[str]:
+    namenodes = fleet.namenodes
     if namenodes.why:
         yield namenodes.why
     elif namenodes.silent:
@@ -141,15 +139,15 @@ def _unknowns(fleet_calls: FleetCalls) -> Iterator[str]:
             "No NameNode is declared, so its load is unknown. Give its web address on one "
             "cluster that uses it (Clusters, Edit)."
         )
-    if uncounted := sum(system.uncounted for system in fleet_calls.file_systems):
+    if uncounted := sum(system.uncounted for system in fleet.file_systems):
         yield plural(
             uncounted,
             "{count:count} job is left out: no audit counted its files.",
             "{count:count} jobs are left out: no audit counted their files.",
         )
-    if fleet_calls.left_out:
+    if fleet.left_out:
         yield plural(
-            fleet_calls.left_out,
+            fleet.left_out,
             (
                 "{count:count} more job took fewer checkpoints in these minutes than those looked "
                 "at, and is left out of all figures."
@@ -242,13 +240,13 @@ def _busy_jobs(systems: Sequence[FileSystemCalls]) -> Table:
     )
 
 
-def _namenodes(fleet_calls: FleetCalls) -> Table:
+def _namenodes(fleet: FleetCalls) -> Table:
     note: str = message(
         "Checkpoints of the jobs known here should cost {per_s:decimal1} calls/s. Calls are those "
         "of all clients. Times are means of its own last interval of metrics.",
-        per_s=sum(system.per_s for system in fleet_calls.file_systems),
+        per_s=sum(system.per_s for system in fleet.file_systems),
     )
-    if any(node.is_slow for node in fleet_calls.namenodes.known):
+    if any(node.is_slow for node in fleet.namenodes.known):
         slow = message(
             "If calls wait, every writer waits: reduce the number of files, or move jobs to another "
             "file system."
@@ -256,7 +254,7 @@ def _namenodes(fleet_calls: FleetCalls) -> Table:
         note = join_messages((slow, note), " ")
     worst = message("of the samples of these minutes")
     return Table.of(
-        fleet_calls.namenodes.known,
+        fleet.namenodes.known,
         "namenodes",
         message("NameNodes"),
         (

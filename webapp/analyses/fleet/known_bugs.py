@@ -41,10 +41,10 @@ Key = tuple[str, str]
 @dataclass(frozen=True)
 class JobBugs:
     """Keys of bugs. ``shows``: an open finding proves the bug. ``can_hit``: release and
-    configuration match, but nothing was seen. ``unknown``: the release has the bug, but part of the
-    configuration is unknown. ``gone``: bugs of these that the target release fixes; ``left``: bugs
-    that may hit the job on it. A job on a later release stays there. ``is_release_known``: the job
-    is on a known Apache release.
+    configuration match. ``unknown``: the release has the bug, part of the configuration is unknown.
+    ``gone``: bugs that the target release fixes; ``left``: bugs that may hit the job on the target
+    release, or on its own if that is later. ``is_release_known``: the job is on a known Apache
+    release.
     """
 
     cluster: str
@@ -77,7 +77,7 @@ class BugJobs:
 
 def fleet_bugs(target: str | None) -> list[JobBugs]:
     """Jobs, most bugs that show first. ``target``: the release to upgrade to."""
-    showing = _showing(Finding.objects.all())
+    showing = _proved_bugs(Finding.objects.all())
     running = JobCurrent.objects.newest_attempts().exclude(OVER)
     jobs = running.only(*READ_FIELDS, "name", "first_attempt_id").order_by("cluster", "name", "id")
     fleet = [_bugs_of(job, showing, target) for job in jobs.iterator(JOBS_AT_ONCE)]
@@ -86,21 +86,21 @@ def fleet_bugs(target: str | None) -> list[JobBugs]:
 
 def bugs_of_job(job: JobCurrent) -> JobBugs:
     first_attempt = job.first_attempt_id or job.job_id
-    of_job = Finding.objects.filter(cluster=job.cluster, first_attempt_id=first_attempt)
-    return _bugs_of(job, _showing(of_job), None)
+    findings = Finding.objects.filter(cluster=job.cluster, first_attempt_id=first_attempt)
+    return _bugs_of(job, _proved_bugs(findings), None)
 
 
-_COUNTED = ("shows", "can_hit", "unknown", "gone", "left")
+_COUNTS = ("shows", "can_hit", "unknown", "gone", "left")
 
 
 def by_bug(jobs: Iterable[JobBugs]) -> list[BugJobs]:
     """Bugs that concern a job, those that show in most jobs first."""
     jobs = list(jobs)
-    counted = [
-        BugJobs(bug, *(sum(bug.issue in getattr(job, name) for job in jobs) for name in _COUNTED))
+    bug_jobs = [
+        BugJobs(bug, *(sum(bug.issue in getattr(job, name) for job in jobs) for name in _COUNTS))
         for bug in KNOWN_BUGS
     ]
-    concerned = [bug for bug in counted if bug.shows or bug.can_hit or bug.unknown or bug.left]
+    concerned = [bug for bug in bug_jobs if bug.shows or bug.can_hit or bug.unknown or bug.left]
     return sorted(concerned, key=lambda bug: (-bug.shows, -bug.can_hit, -bug.unknown))
 
 
@@ -111,11 +111,9 @@ def _bugs_of(job: JobCurrent, showing: dict[Key, set[str]], target: str | None) 
         bug.issue: bug.exposure(facts) for bug in KNOWN_BUGS if affected[bug.issue] == "yes"
     }
     shows = frozenset(showing.get((job.cluster, job.first_attempt_id or job.job_id), ()))
-    can_hit = (
-        frozenset(issue for issue, exposure in exposures.items() if exposure == "can_hit") - shows
-    )
-    unknown = (
-        frozenset(issue for issue, exposure in exposures.items() if exposure == "unknown") - shows
+    can_hit, unknown = (
+        frozenset(issue for issue in exposures if exposures[issue] == exposure) - shows
+        for exposure in ("can_hit", "unknown")
     )
     if target and not is_before(facts.flink_version, target):
         target = facts.flink_version
@@ -139,7 +137,7 @@ def _bugs_of(job: JobCurrent, showing: dict[Key, set[str]], target: str | None) 
     )
 
 
-def _showing(rows: FindingQuerySet) -> dict[Key, set[str]]:
+def _proved_bugs(rows: FindingQuerySet) -> dict[Key, set[str]]:
     showing: dict[Key, set[str]] = {}
     findings = rows.open().filter(rule__in=RULES).exclude(job_id="")
     rows_read = findings.only(
@@ -216,14 +214,16 @@ def _verdict(jobs: Sequence[JobBugs], bugs: Sequence[BugJobs]) -> Verdict:
     threatening = sum(bug.can_hit > 0 for bug in bugs)
     threat = message("{bugs:count} can hit a job without having shown.", bugs=threatening)
     if showing:
-        shown = plural(
-            showing,
-            "{bugs:count} known bug shows. {others:message}",
-            "{bugs:count} known bugs show. {others:message}",
-            bugs=showing,
-            others=threat,
+        return Verdict(
+            "warn",
+            plural(
+                showing,
+                "{bugs:count} known bug shows. {others:message}",
+                "{bugs:count} known bugs show. {others:message}",
+                bugs=showing,
+                others=threat,
+            ),
         )
-        return Verdict("warn", shown)
     if threatening:
         return Verdict("warn", message("No known bug shows. {others:message}", others=threat))
     if any(job.unknown or not job.is_release_known for job in jobs):
@@ -261,7 +261,7 @@ def _bugs(bugs: Sequence[BugJobs], target: str | None) -> Table:
             Column(
                 "issue",
                 message("Bug"),
-                value=lambda counted: Link(counted.bug.issue, counted.bug.address),
+                value=lambda bug_jobs: Link(bug_jobs.bug.issue, bug_jobs.bug.address),
             ),
             Column("effect", message("What happens"), value="bug.effect"),
             Column("shows", SHOWS, "count", proved),

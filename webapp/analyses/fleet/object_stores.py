@@ -1,5 +1,3 @@
-"""Buckets of object stores that fail requests: which jobs and clusters, how, since when."""
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
@@ -58,11 +56,11 @@ STORE = message("Bucket")
 def object_stores(inputs: Inputs) -> Document:
     troubles = store_troubles(inputs.now - RECENT)
     blocks: list[Block] = []
-    if assumed := _count_assumed(troubles):
+    if assumed_jobs := _count_assumed(troubles):
         blocks.append(
             NotKnown(
                 plural(
-                    assumed,
+                    assumed_jobs,
                     "For {count:count} job no text names the bucket. It is taken to be that of its "
                     "checkpoints, because the failed requests wrote them.",
                     "For {count:count} jobs no text names the bucket. It is taken to be that of "
@@ -200,13 +198,13 @@ def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
             "these jobs count together: start the jobs, and take their checkpoints, at different "
             "times."
         )
-        if lacking := _count_unset(throttled, ENTROPY):
+        if jobs_without := _count_unset(throttled, ENTROPY):
             yield message(
                 "{key:name} is not set for {jobs:message}. With it, data files of checkpoints are "
                 "spread over random prefixes. They then lie outside of the job's directory: "
                 "clean-ups and lifecycle rules have to cover those prefixes.",
                 key=ENTROPY[0],
-                jobs=_count_jobs(lacking),
+                jobs=_count_jobs(jobs_without),
             )
     if by_fault[EXHAUSTED]:
         yield message(

@@ -86,9 +86,9 @@ class Copy:
 
 @dataclass(frozen=True)
 class JobReadiness:
-    """``copy``: the newest on another storage, else on the same. ``age_ms`` and ``allowed_ms`` of
-    its recovery point. ``newest``: the snapshot to move, which takes ``move_ms`` at the measured
-    rate of its storage. ``relocatable_age_ms`` of the newest relocatable snapshot.
+    """``copy``: the newest copy on another storage, else on the same; ``age_ms``, ``allowed_ms``:
+    of its recovery point. ``newest``: the snapshot to move, in ``move_ms`` at the rate of its
+    storage. ``relocatable_age_ms``: of the newest relocatable snapshot.
     """
 
     cluster: str
@@ -106,7 +106,7 @@ class JobReadiness:
 
 @dataclass(frozen=True)
 class StorageReadiness:
-    """Sums over the ``known`` newest snapshots of jobs on one storage, copied one after the other."""
+    """``known`` jobs on one storage have a newest snapshot; its figures are summed."""
 
     storage: str
     jobs: int
@@ -130,7 +130,9 @@ class FleetReadiness:
 
 
 @dataclass
-class _Snapshots:
+class _JobSnapshots:
+    """The newest snapshot of each sort; ``elsewhere``: self-contained on another storage."""
+
     newest: Snapshot | None = None
     relocatable: Snapshot | None = None
     elsewhere: Snapshot | None = None
@@ -146,17 +148,14 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
     storages = {(job.cluster, job.job_id): _storage(job.last_completed_path) for job in running}
     snapshots = _snapshots(storages)
     replicas = {(copy.cluster, copy.job_id): copy for copy in Replica.objects.all()}
-    settings, rates, trigger_times = (
-        Settings(as_plain()),
-        copy_rates(now),
-        _trigger_times(snapshots),
-    )
+    settings, rates = Settings(as_plain()), copy_rates(now)
+    trigger_times = _trigger_times(snapshots)
     jobs = []
     for job in running:
         key = job.cluster, job.job_id
         allowed_ms = settings.limits(*key, job.name)[BEHIND] * 1000
-        of_job, storage = snapshots.get(key, _Snapshots()), storages[key]
-        copy = _copy(storage, replicas.get(key), of_job.elsewhere, trigger_times.get(key))
+        choices, storage = snapshots.get(key, _JobSnapshots()), storages[key]
+        copy = _copy(storage, replicas.get(key), choices.elsewhere, trigger_times.get(key))
         age = age_ms(now, copy.recovery_point if copy else None)
         rate = rates.get(storage)
         jobs.append(
@@ -168,12 +167,12 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
                 copy=copy,
                 age_ms=age,
                 allowed_ms=allowed_ms,
-                newest=of_job.newest,
+                newest=choices.newest,
                 relocatable_age_ms=age_ms(
-                    now, of_job.relocatable.written if of_job.relocatable else None
+                    now, choices.relocatable.written if choices.relocatable else None
                 ),
-                move_ms=rate.duration_ms(of_job.newest.files, of_job.newest.size_bytes)
-                if rate and of_job.newest
+                move_ms=rate.duration_ms(choices.newest.files, choices.newest.size_bytes)
+                if rate and choices.newest
                 else None,
             )
         )
@@ -181,11 +180,11 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
     return FleetReadiness(jobs, _by_storage(jobs, rates))
 
 
-def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _Snapshots]:
+def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _JobSnapshots]:
     complete = CheckpointStorage.objects.filter(
         audit__in=latest_audits(), missing_files=0, resolvable=True, checkpoint_id__isnull=False
     )
-    by_job: dict[Key, _Snapshots] = {}
+    by_job: dict[Key, _JobSnapshots] = {}
     rows = (
         complete.exclude(cluster="").order_by("checkpoint_id", "modified", "id").values(*_SNAPSHOT)
     )
@@ -194,22 +193,22 @@ def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _Snapshots]:
         if key not in storages:
             continue
         snapshot = _snapshot(row)
-        of_job = by_job.setdefault(key, _Snapshots())
+        choices = by_job.setdefault(key, _JobSnapshots())
         if snapshot.relocatable:
-            of_job.relocatable = snapshot
+            choices.relocatable = snapshot
         if snapshot.storage == (storages[key] or snapshot.storage):
-            of_job.newest = snapshot
+            choices.newest = snapshot
         elif snapshot.self_contained:
-            of_job.elsewhere = snapshot
+            choices.elsewhere = snapshot
     return by_job
 
 
-def _trigger_times(snapshots: Mapping[Key, _Snapshots]) -> dict[Key, datetime]:
-    """When the checkpoints of snapshots elsewhere were triggered."""
+def _trigger_times(snapshots: Mapping[Key, _JobSnapshots]) -> dict[Key, datetime]:
+    """When the snapshots ``elsewhere`` were triggered."""
     keys = {
-        (*key, of_job.elsewhere.checkpoint_id): key
-        for key, of_job in snapshots.items()
-        if of_job.elsewhere
+        (*key, choices.elsewhere.checkpoint_id): key
+        for key, choices in snapshots.items()
+        if choices.elsewhere
     }
     facts = CheckpointFact.objects.filter(
         job_id__in={job_id for _cluster, job_id, _checkpoint in keys},
@@ -240,7 +239,7 @@ def _snapshot(row: Mapping[str, Any]) -> Snapshot:
 def _copy(
     storage: str, replica: Replica | None, elsewhere: Snapshot | None, triggered_at: datetime | None
 ) -> Copy | None:
-    """The newest copy, on another storage if there is one. ``triggered_at`` of ``elsewhere``."""
+    """The newest copy, on another storage if possible. ``triggered_at``: trigger of ``elsewhere``."""
     copies = []
     if replica and replica.checkpoint_id is not None:
         destination = _storage(replica.destination)
@@ -338,29 +337,35 @@ def readiness(inputs: Inputs) -> Document:
 
 def _verdict(jobs: Sequence[JobReadiness]) -> Verdict:
     if lacking := sum(job.state in ("none", "same_storage", "late") for job in jobs):
-        sentence = plural(
-            lacking,
-            "{lacking:count} of {jobs:count} jobs has no complete and recent copy on another storage.",
-            "{lacking:count} of {jobs:count} jobs have no complete and recent copy on another "
-            "storage.",
-            lacking=lacking,
-            jobs=len(jobs),
+        return Verdict(
+            "warn",
+            plural(
+                lacking,
+                "{lacking:count} of {jobs:count} jobs has no complete and recent copy on another storage.",
+                "{lacking:count} of {jobs:count} jobs have no complete and recent copy on another "
+                "storage.",
+                lacking=lacking,
+                jobs=len(jobs),
+            ),
         )
-        return Verdict("warn", sentence)
     if unknown := sum(job.state == "unknown" for job in jobs):
-        sentence = plural(
-            unknown,
-            "Whether {count:count} job has a copy on another storage is not known.",
-            "Whether {count:count} jobs have a copy on another storage is not known.",
+        return Verdict(
+            "unknown",
+            plural(
+                unknown,
+                "Whether {count:count} job has a copy on another storage is not known.",
+                "Whether {count:count} jobs have a copy on another storage is not known.",
+            ),
         )
-        return Verdict("unknown", sentence)
     oldest_ms = max(job.age_ms or 0 for job in jobs)
-    sentence = message(
-        "Each job has a complete copy on another storage; the oldest recovery point is "
-        "{oldest_ms:duration} old.",
-        oldest_ms=oldest_ms,
+    return Verdict(
+        "ok",
+        message(
+            "Each job has a complete copy on another storage; the oldest recovery point is "
+            "{oldest_ms:duration} old.",
+            oldest_ms=oldest_ms,
+        ),
     )
-    return Verdict("ok", sentence)
 
 
 def _facts(fleet: FleetReadiness) -> Facts:
@@ -376,16 +381,15 @@ def _facts(fleet: FleetReadiness) -> Facts:
             Fact(
                 "oldest_ms",
                 message("Oldest recovery point"),
-                max((job.age_ms for job in jobs if job.age_ms and _is_away(job)), default=None),
+                max(
+                    (job.age_ms for job in jobs if job.age_ms and job.state in ("late", "ready")),
+                    default=None,
+                ),
                 "ms",
                 lost,
             ),
         )
     )
-
-
-def _is_away(job: JobReadiness) -> bool:
-    return job.state in ("late", "ready")
 
 
 def _unknowns(fleet: FleetReadiness) -> Iterator[NotKnown]:
@@ -411,10 +415,6 @@ def _unknowns(fleet: FleetReadiness) -> Iterator[NotKnown]:
         )
 
 
-def _replication_link(job: JobReadiness) -> Link:
-    return Link(job.name, reverse("replication", args=(job.cluster, job.job_id)))
-
-
 def _jobs(jobs: Sequence[JobReadiness]) -> Table:
     by_any_tool = message(
         "how old the newest snapshot is whose paths are relative: a canonical or native savepoint, "
@@ -427,7 +427,13 @@ def _jobs(jobs: Sequence[JobReadiness]) -> Table:
         "jobs",
         message("Jobs"),
         (
-            Column("job", message("Job"), value=_replication_link),
+            Column(
+                "job",
+                message("Job"),
+                value=lambda job: Link(
+                    job.name, reverse("replication", args=(job.cluster, job.job_id))
+                ),
+            ),
             Column("cluster", message("Cluster")),
             Column("storage", message("Storage"), "mono", value=lambda job: job.storage or None),
             Column("state", message("State"), value=lambda job: STATES[job.state]),

@@ -1,5 +1,3 @@
-"""TaskManager resources of all jobs, used and unused."""
-
 from collections.abc import Sequence
 
 from django.urls import reverse
@@ -44,8 +42,9 @@ class Grouping(Text):
         return groupings()
 
     def read(self, text: str) -> str:
-        if text not in (known := self.choices):
-            raise ValueError(gettext("Give one of %(choices)s.") % {"choices": ", ".join(known)})
+        choices = self.choices
+        if text not in choices:
+            raise ValueError(gettext("Give one of %(choices)s.") % {"choices": ", ".join(choices)})
         return text
 
 
@@ -64,61 +63,61 @@ class ResourcesFilters(ListFilters):
     is_slow=True,
 )
 def resources(inputs: Inputs) -> Document:
-    fleet_resources = look_up_fleet(inputs.until, inputs.parameters.values.get("by", CLUSTER))
-    if fleet_resources is None:
+    fleet = look_up_fleet(inputs.until, inputs.parameters.values.get("by", CLUSTER))
+    if fleet is None:
         return Document(Verdict("unknown", UNREADABLE), (NotKnown(UNREADABLE_TEXT),))
-    facts = _facts(fleet_resources)
-    if not fleet_resources.jobs:
+    facts = _facts(fleet)
+    if not fleet.jobs:
         return Document(Verdict("unknown", NO_JOB), (facts,))
-    return Document(
-        _verdict(fleet_resources), (facts, _groups(fleet_resources), _jobs(fleet_resources))
-    )
+    return Document(_verdict(fleet), (facts, _groups(fleet), _jobs(fleet)))
 
 
-def _verdict(fleet_resources: FleetResources) -> Verdict:
-    tight = sum(group.tight for group in fleet_resources.groups)
+def _verdict(fleet: FleetResources) -> Verdict:
+    tight = sum(group.tight for group in fleet.groups)
     saving = message(
         "{unused:bytes} of {memory:bytes} were not used; what of it could be saved, the page of "
         "each job shows after a day with a peak.",
-        unused=sum(group.unused_bytes for group in fleet_resources.groups),
-        memory=sum(group.memory_bytes for group in fleet_resources.groups),
+        unused=sum(group.unused_bytes for group in fleet.groups),
+        memory=sum(group.memory_bytes for group in fleet.groups),
     )
     if not tight:
-        none = message("No job is close to a limit of its memory. {saving:message}", saving=saving)
-        return Verdict("ok", none)
-    sentence = plural(
-        tight,
-        "{jobs:count} job is close to a limit of its memory. {saving:message}",
-        "{jobs:count} jobs are close to a limit of their memory. {saving:message}",
-        jobs=tight,
-        saving=saving,
+        return Verdict(
+            "ok",
+            message("No job is close to a limit of its memory. {saving:message}", saving=saving),
+        )
+    return Verdict(
+        "warn",
+        plural(
+            tight,
+            "{jobs:count} job is close to a limit of its memory. {saving:message}",
+            "{jobs:count} jobs are close to a limit of their memory. {saving:message}",
+            jobs=tight,
+            saving=saving,
+        ),
     )
-    return Verdict("warn", sentence)
 
 
-def _facts(fleet_resources: FleetResources) -> Facts:
+def _facts(fleet: FleetResources) -> Facts:
     of_processes = message("their share of the processes")
     return Facts(
         (
-            Fact("taskmanagers", message("TaskManagers"), fleet_resources.taskmanagers, "count"),
-            Fact(
-                "idle_slots", message("Slots that no job has"), fleet_resources.idle_slots, "count"
-            ),
+            Fact("taskmanagers", message("TaskManagers"), fleet.taskmanagers, "count"),
+            Fact("idle_slots", message("Slots that no job has"), fleet.idle_slots, "count"),
             Fact(
                 "idle_bytes",
                 message("Their memory"),
-                fleet_resources.idle_bytes,
+                fleet.idle_bytes,
                 "bytes",
                 of_processes,
             ),
-            Fact("since", message("Samples from"), fleet_resources.since, "instant"),
+            Fact("since", message("Samples from"), fleet.since, "instant"),
         )
     )
 
 
-def _groups(fleet_resources: FleetResources) -> Table:
+def _groups(fleet: FleetResources) -> Table:
     return Table.of(
-        fleet_resources.groups,
+        fleet.groups,
         "groups",
         message("Groups"),
         (
@@ -137,15 +136,15 @@ def _groups(fleet_resources: FleetResources) -> Table:
     )
 
 
-def _jobs(fleet_resources: FleetResources) -> Table:
-    names = {(job.cluster, job.job_id): name for name, job in fleet_resources.jobs}
+def _jobs(fleet: FleetResources) -> Table:
+    names = {(job.cluster, job.job_id): name for name, job in fleet.jobs}
 
     def link(job: JobResources) -> Link:
         key = (job.cluster, job.job_id)
         return Link(names[key], reverse("resources", args=key))
 
     return Table.of(
-        [job for _, job in fleet_resources.jobs],
+        [job for _, job in fleet.jobs],
         "jobs",
         message("Jobs"),
         (

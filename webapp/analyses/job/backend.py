@@ -1,5 +1,3 @@
-"""The state backend of a job: RocksDB's metrics, the input that state waits for, and options."""
-
 from collections.abc import Iterator, Mapping
 
 from ingest.messages import message
@@ -49,47 +47,53 @@ WHY_UNKNOWN: Mapping[str | None, str] = {
     is_slow=True,
 )
 def backend(job: JobCurrent, inputs: Inputs) -> Document:
-    job_state = job_backend(job, inputs.until)
-    return Document(_verdict(job_state), tuple(_blocks(job_state)))
+    backend = job_backend(job, inputs.until)
+    return Document(_verdict(backend), tuple(_blocks(backend)))
 
 
-def _blocks(job_state: JobBackend) -> Iterator[Block]:
+def _blocks(backend: JobBackend) -> Iterator[Block]:
     yield Facts(
         (
-            Fact("backend", message("Backend"), job_state.backend),
-            Fact("storage", message("Checkpoints in"), job_state.storage),
-            Fact("is_rocksdb", message("RocksDB"), job_state.is_rocksdb, "flag"),
-            Fact("is_changelog", message("Changelog"), job_state.is_changelog, "flag"),
+            Fact("backend", message("Backend"), backend.backend),
+            Fact("storage", message("Checkpoints in"), backend.storage),
+            Fact("is_rocksdb", message("RocksDB"), backend.is_rocksdb, "flag"),
+            Fact("is_changelog", message("Changelog"), backend.is_changelog, "flag"),
         )
     )
-    if vertices := job_state.having(ROCKSDB_FIGURES):
+    if vertices := backend.having(ROCKSDB_FIGURES):
         yield _vertices(vertices)
-    if job_state.is_rocksdb and job_state.options is not None and job_state.metrics_off:
+    if backend.is_rocksdb and backend.options is not None and backend.metrics_off:
         yield Advice(
             (
                 message(
                     "RocksDB is read for each of these every few seconds. The job shows them after "
                     "a restart of the cluster."
                 ),
-                *(message("{key:name}: true", key=key) for key in job_state.metrics_off),
+                *(message("{key:name}: true", key=key) for key in backend.metrics_off),
             ),
             message("Metrics that are off"),
         )
-    yield from _inputs(job_state)
-    yield _options(job_state)
+    yield from _inputs(backend)
+    yield _options(backend)
 
 
-def _vertices(shown: list[VertexFigures]) -> Table:
+def _vertices(vertices: list[VertexFigures]) -> Table:
     stalled = message("samples of the last ten minutes in which RocksDB stopped or slowed writes")
     stopped = message("column families whose writes are stopped now")
     level0 = message("of one state, the most: slowed from 20 on, stopped at 36")
     return Table.of(
-        shown,
+        vertices,
         "vertices",
         message("RocksDB by vertex"),
         (
             Column("vertex", message("Vertex"), value="name"),
-            Column("stalled", message("Stalled"), "count", stalled, _stalled),
+            Column(
+                "stalled",
+                message("Stalled"),
+                "count",
+                stalled,
+                lambda vertex: vertex.stalled if vertex.samples else None,
+            ),
             Column("samples", message("Samples"), "count"),
             Column("writes_stopped", message("Stopped"), "count", stopped, "newest.writes_stopped"),
             Column("level0_files", message("Level 0"), "count", level0, "newest.level0_files"),
@@ -114,14 +118,8 @@ def _vertices(shown: list[VertexFigures]) -> Table:
     )
 
 
-def _stalled(vertex: VertexFigures) -> int | None:
-    return vertex.stalled if vertex.samples else None
-
-
-def _inputs(job_state: JobBackend) -> Iterator[Block]:
-    vertices = sorted(
-        job_state.having(INPUT_FIGURES), key=lambda vertex: -(vertex.distance_ms or 0)
-    )
+def _inputs(backend: JobBackend) -> Iterator[Block]:
+    vertices = sorted(backend.having(INPUT_FIGURES), key=lambda vertex: -(vertex.distance_ms or 0))
     if vertices:
         yield Table.of(
             vertices,
@@ -138,13 +136,9 @@ def _inputs(job_state: JobBackend) -> Iterator[Block]:
                 "for the slower one"
             ),
         )
-    if job_state.fed:
+    if backend.fed:
         yield Table.of(
-            [
-                (vertex, feeder)
-                for vertex in job_state.fed[:MOST_SHOWN]
-                for feeder in vertex.feeders
-            ],
+            [(vertex, feeder) for vertex in backend.fed[:MOST_SHOWN] for feeder in vertex.feeders],
             "fed",
             message("Inputs by what feeds them"),
             (
@@ -178,7 +172,7 @@ def _inputs(job_state: JobBackend) -> Iterator[Block]:
                 "upstream operators sent."
             ),
         )
-    if job_state.has_unreported_inputs:
+    if backend.has_unreported_inputs:
         yield NotKnown(
             message(
                 "Flink 2.0 and later do not report the watermark of each input of an operator "
@@ -194,8 +188,8 @@ def _slower(vertex: VertexFigures) -> str | None:
     return message("second") if vertex.apart_ms > 0 else message("first")
 
 
-def _options(job_state: JobBackend) -> Block:
-    if job_state.options is None:
+def _options(backend: JobBackend) -> Block:
+    if backend.options is None:
         return NotKnown(
             message(
                 "The configuration of the cluster is not known. It is read with the first answers "
@@ -203,7 +197,7 @@ def _options(job_state: JobBackend) -> Block:
             )
         )
     return Table.of(
-        job_state.options,
+        backend.options,
         "options",
         message("Options"),
         (
@@ -219,45 +213,56 @@ def _options(job_state: JobBackend) -> Block:
     )
 
 
-def _verdict(job_state: JobBackend) -> Verdict:
-    if job_state.is_rocksdb is None:
-        unnamed = message(
-            "Whether this job keeps its state in RocksDB is not known: Flink does not name its "
-            "backend, or names another one."
+def _verdict(backend: JobBackend) -> Verdict:
+    if backend.is_rocksdb is None:
+        return Verdict(
+            "unknown",
+            message(
+                "Whether this job keeps its state in RocksDB is not known: Flink does not name its "
+                "backend, or names another one."
+            ),
         )
-        return Verdict("unknown", unnamed)
-    if not job_state.is_rocksdb:
-        other = message(
-            "This job does not keep its state in RocksDB: there are no stalls of writes, flushes "
-            "or compactions."
+    if not backend.is_rocksdb:
+        return Verdict(
+            "ok",
+            message(
+                "This job does not keep its state in RocksDB: there are no stalls of writes, flushes "
+                "or compactions."
+            ),
         )
-        return Verdict("ok", other)
-    if job_state.vertices is None:
-        unread = message("Figures of RocksDB could not be read; its options are below.")
-        return Verdict("unknown", unread)
-    vertices = job_state.having(ROCKSDB_FIGURES)
+    if backend.vertices is None:
+        return Verdict(
+            "unknown", message("Figures of RocksDB could not be read; its options are below.")
+        )
+    vertices = backend.having(ROCKSDB_FIGURES)
     for vertex in vertices:
         if vertex.newest["background_errors"]:
-            failed = message(
-                "Flushes or compactions of {name:name} failed: look at the local disks of its "
-                "TaskManagers.",
-                name=vertex.name,
+            return Verdict(
+                "crit",
+                message(
+                    "Flushes or compactions of {name:name} failed: look at the local disks of its "
+                    "TaskManagers.",
+                    name=vertex.name,
+                ),
             )
-            return Verdict("crit", failed)
     worst = vertices[0] if vertices else None
     if worst and worst.stalled:
-        stalled = message(
-            "RocksDB stopped or slowed the writes of {name:name} in {stalled:name} of "
-            "{samples:name} samples.",
-            name=worst.name,
-            stalled=count_text(worst.stalled),
-            samples=count_text(worst.samples),
+        return Verdict(
+            "warn",
+            message(
+                "RocksDB stopped or slowed the writes of {name:name} in {stalled:name} of "
+                "{samples:name} samples.",
+                name=worst.name,
+                stalled=count_text(worst.stalled),
+                samples=count_text(worst.samples),
+            ),
         )
-        return Verdict("warn", stalled)
     if not any(vertex.samples for vertex in vertices):
-        off = message(
-            "RocksDB's own metrics of stalls are off, or none was read in these minutes: whether it "
-            "stalls is unknown."
+        return Verdict(
+            "unknown",
+            message(
+                "RocksDB's own metrics of stalls are off, or none was read in these minutes: whether it "
+                "stalls is unknown."
+            ),
         )
-        return Verdict("unknown", off)
     return Verdict("ok", message("No stall of writes in these minutes."))

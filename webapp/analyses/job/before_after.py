@@ -95,8 +95,10 @@ def _verdict(change: JobChange) -> Verdict:
     if not differing:
         states = [measure.comparison.state for measure in change.measures]
         if not states or TOO_FEW in states:
-            few = message("Too few checkpoints completed in these windows for a comparison.")
-            return Verdict("unknown", few)
+            return Verdict(
+                "unknown",
+                message("Too few checkpoints completed in these windows for a comparison."),
+            )
         return Verdict("ok", message("No difference exceeds the usual variation."))
     differing.sort(key=lambda measure: -abs(measure.comparison.change or 0))
     sentence = message(

@@ -1,4 +1,4 @@
-"""Two-phase-commit sinks of a job: how long transactions are open, and the time-out that ends them."""
+"""Two-phase-commit sinks of a job: how long transactions are open, and their time-out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ COMMITTER = "committer"
 
 @dataclass(frozen=True)
 class JobTransactions:
-    """``committers``: names of vertices. ``open_ratio``: the rule warns from this share on."""
+    """``committers``: names of vertices. ``open_ratio``: threshold of the rule, open ÷ time-out."""
 
     committers: Sequence[str]
     open_ratio: float
@@ -44,15 +44,15 @@ class JobTransactions:
 def job_transactions(
     job: models.JobCurrent, at: datetime, since: datetime | None = None
 ) -> JobTransactions:
-    """Transactions from ``since`` on, by default of the last hour. Five queries."""
+    """Transactions from ``since`` on, by default of the last hour, by five queries."""
     limits = limits_of(job.cluster, job.job_id, job.name)
-    of_job: Any = {"cluster": job.cluster, "job_id": job.job_id}
+    job_rows: Any = {"cluster": job.cluster, "job_id": job.job_id}
     completed = CheckpointFact.objects.filter(
-        **of_job, outcome="completed", is_savepoint=False, trigger_time__lte=at
+        **job_rows, outcome="completed", is_savepoint=False, trigger_time__lte=at
     ).order_by("-trigger_time")
-    starts = StoredStart.objects.filter(**of_job, at__lte=at).order_by("-at")
+    starts = StoredStart.objects.filter(**job_rows, at__lte=at).order_by("-at")
     log_events = models.LogEvent.objects.filter(
-        **of_job, kind__in=EVENTS_READ, ts__lte=at
+        **job_rows, kind__in=EVENTS_READ, ts__lte=at
     ).order_by("-ts")
     transactions = transactions_of(
         list(samples_of(CheckpointSample, completed[:MOST_COMMITS], *_COMMIT_COLUMNS))[::-1],
@@ -74,9 +74,9 @@ def job_transactions(
 
 def _lines(log_events: Any) -> list[Any]:
     names = ("ts", "kind", "fields")
-    lost = log_events.filter(kind=LOST).values_list(*names)[:MOST_LINES]
-    rest_of_lines = log_events.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
-    return sorted([*lost, *rest_of_lines], key=lambda line: line[0], reverse=True)
+    lost_lines = log_events.filter(kind=LOST).values_list(*names)[:MOST_LINES]
+    other_lines = log_events.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
+    return sorted([*lost_lines, *other_lines], key=lambda line: line[0], reverse=True)
 
 
 @analysis(
@@ -162,62 +162,78 @@ def _note(transactions: JobTransactions) -> str:
 def _verdict(transactions: JobTransactions) -> Verdict:
     sinks = transactions.sink_transactions
     if sinks.lost:
-        lost = message(
-            "Sinks logged that {lost:name} of their transactions were lost after the time-out.",
-            lost=count_text(len(sinks.lost)),
+        return Verdict(
+            "crit",
+            message(
+                "Sinks logged that {lost:name} of their transactions were lost after the time-out.",
+                lost=count_text(len(sinks.lost)),
+            ),
         )
-        return Verdict("crit", lost)
     if sinks.timeout_ms is None:
-        unknown = message(
-            "The transaction time-out of its sinks is not known: no log of its TaskManagers "
-            "has it, and nobody entered it. Whether transactions fit into it is unknown."
+        return Verdict(
+            "unknown",
+            message(
+                "The transaction time-out of its sinks is not known: no log of its TaskManagers "
+                "has it, and nobody entered it. Whether transactions fit into it is unknown."
+            ),
         )
-        return Verdict("unknown", unknown)
     timeout = duration_text(sinks.timeout_ms)
     if sinks.open_ms is None:
-        unknown = message(
-            "The time-out is {timeout_ms:name}; no completed checkpoint is known.",
-            timeout_ms=timeout,
+        return Verdict(
+            "unknown",
+            message(
+                "The time-out is {timeout_ms:name}; no completed checkpoint is known.",
+                timeout_ms=timeout,
+            ),
         )
-        return Verdict("unknown", unknown)
     times = {"longest": duration_text(sinks.open_ms), "timeout": timeout}
     if sinks.open_ms > sinks.timeout_ms:
-        late = message(
-            "Transactions are open for up to {longest:name}, their time-out is {timeout:name}: "
-            "what they hold is lost.",
-            **times,
+        return Verdict(
+            "crit",
+            message(
+                "Transactions are open for up to {longest:name}, their time-out is {timeout:name}: "
+                "what they hold is lost.",
+                **times,
+            ),
         )
-        return Verdict("crit", late)
     if sinks.open_ms >= transactions.open_ratio * sinks.timeout_ms:
-        close = message(
-            "Transactions are open for up to {longest:name}, close to their time-out of "
-            "{timeout:name}.",
-            **times,
+        return Verdict(
+            "warn",
+            message(
+                "Transactions are open for up to {longest:name}, close to their time-out of "
+                "{timeout:name}.",
+                **times,
+            ),
         )
-        return Verdict("warn", close)
     if sinks.restart_ms is None:
-        fits = message(
-            "Transactions are open for up to {longest:name} of {timeout:name}. How long a "
-            "restart takes was not seen yet.",
-            **times,
+        return Verdict(
+            "ok",
+            message(
+                "Transactions are open for up to {longest:name} of {timeout:name}. How long a "
+                "restart takes was not seen yet.",
+                **times,
+            ),
         )
-        return Verdict("ok", fits)
     together = duration_text(sinks.needed_ms)
     if (sinks.needed_ms or 0) > sinks.timeout_ms:
-        exceeds = message(
-            "With a restart in between a transaction would be open for {together:name}; its "
-            "time-out is {timeout:name}.",
-            together=together,
-            timeout=timeout,
+        return Verdict(
+            "warn",
+            message(
+                "With a restart in between a transaction would be open for {together:name}; its "
+                "time-out is {timeout:name}.",
+                together=together,
+                timeout=timeout,
+            ),
         )
-        return Verdict("warn", exceeds)
-    fits = message(
-        "Transactions are open for up to {longest:name}, with a restart in between "
-        "{together:name}, of {timeout:name}.",
-        **times,
-        together=together,
+    return Verdict(
+        "ok",
+        message(
+            "Transactions are open for up to {longest:name}, with a restart in between "
+            "{together:name}, of {timeout:name}.",
+            **times,
+            together=together,
+        ),
     )
-    return Verdict("ok", fits)
 
 
 def _advice(sinks: Transactions, verdict: Verdict) -> str:

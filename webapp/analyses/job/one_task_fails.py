@@ -1,5 +1,3 @@
-"""What restarts if one task of a job fails, and what would save restarts."""
-
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -49,13 +47,15 @@ def one_task_fails(job: JobCurrent, inputs: Inputs) -> Document:
 
 def _verdict(outcome: Failover) -> Verdict:
     if outcome.restarts_all and outcome.by_plan > 1:
-        restarts = message(
-            "Any failure restarts all {tasks:count} tasks, by its scheduler or its failover "
-            "strategy; by its plan they are {regions:count} regions.",
-            tasks=outcome.tasks,
-            regions=outcome.by_plan,
+        return Verdict(
+            "warn",
+            message(
+                "Any failure restarts all {tasks:count} tasks, by its scheduler or its failover "
+                "strategy; by its plan they are {regions:count} regions.",
+                tasks=outcome.tasks,
+                regions=outcome.by_plan,
+            ),
         )
-        return Verdict("warn", restarts)
     if outcome.regions == 1:
         restarts = message(
             "Any failure restarts all {tasks:count} tasks: all vertices exchange records with each "
@@ -236,8 +236,8 @@ def _regional_sentence(outcome: Failover) -> str:
         task_success=_rate_text(checkpoints.task_success),
         least=least,
     )
-    now = next(point for point in checkpoints.curve if point.is_now)
-    if now.shares is None or now.regions == 1:
+    current = next(point for point in checkpoints.curve if point.is_now)
+    if current.shares is None or current.regions == 1:
         return message(
             "{rate:text} All its tasks are one region: a regional checkpoint is lost with any of "
             "them, as a full one is.",
@@ -246,8 +246,8 @@ def _regional_sentence(outcome: Failover) -> str:
     return message(
         "{rate:text} By region {by_region:name} would complete instead of {full:name}.",
         rate=rate,
-        by_region=percent_text(now.shares.by_region),
-        full=percent_text(now.shares.full),
+        by_region=percent_text(current.shares.by_region),
+        full=percent_text(current.shares.full),
     )
 
 

@@ -1,5 +1,3 @@
-"""Where the tasks of a job run, how evenly, and where Flink's own rules would place them."""
-
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, message
@@ -31,7 +29,7 @@ LABELS = {
     BALANCED: message("Balanced tasks"),
 }
 EVEN = 1.1
-"""Largest load over mean: up to this it is even; a restart pays if it divides it by this."""
+"""Largest load ÷ mean of an even placement; balancing pays if it divides the load by this."""
 BUFFERS_NEEDED = message("network buffers without which tasks fail, where most are needed")
 NO_PLAN = message("The plan of this job is not known")
 PLAN_COMES = message("It is read with the first answer of its cluster.")
@@ -60,71 +58,74 @@ def placement(job: JobCurrent, inputs: Inputs) -> Document:
     return Document(_verdict(job_placement), tuple(blocks))
 
 
-def _verdict(job_placement: JobPlacement) -> Verdict:
-    now, balanced = job_placement.outcome(NOW), job_placement.outcome(BALANCED)
-    short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
+def _verdict(placement: JobPlacement) -> Verdict:
+    now, balanced = placement.outcome(NOW), placement.outcome(BALANCED)
+    short = [taskmanager for taskmanager in placement.taskmanagers if taskmanager.short_by]
     if short:
-        lacking = message(
-            "{short:count} of {taskmanagers:count} TaskManagers have fewer network buffers than "
-            "the tasks on them need at least: {taskmanager_id:name} lacks {short_by:count}. Tasks "
-            "there fail with “Insufficient number of network buffers”.",
-            short=len(short),
-            taskmanagers=len(job_placement.taskmanagers),
-            taskmanager_id=short[0].taskmanager_id,
-            short_by=short[0].short_by,
+        return Verdict(
+            "warn",
+            message(
+                "{short:count} of {taskmanagers:count} TaskManagers have fewer network buffers than "
+                "the tasks on them need at least: {taskmanager_id:name} lacks {short_by:count}. Tasks "
+                "there fail with “Insufficient number of network buffers”.",
+                short=len(short),
+                taskmanagers=len(placement.taskmanagers),
+                taskmanager_id=short[0].taskmanager_id,
+                short_by=short[0].short_by,
+            ),
         )
-        return Verdict("warn", lacking)
     if now is None or now.max_over_mean is None or balanced is None:
-        plan_only = message(
-            "How even its tasks are spread now is not known; below is what its plan alone allows."
+        return Verdict(
+            "unknown",
+            message(
+                "How even its tasks are spread now is not known; below is what its plan alone allows."
+            ),
         )
-        return Verdict("unknown", plan_only)
     ratio = now.max_over_mean
     if len(now.tasks) < 2:
         return Verdict(
             "ok", message("All tasks run on one TaskManager: there is nothing to spread.")
         )
     if ratio <= EVEN:
-        even = message(
-            "Even: the fullest TaskManager has {tasks:count} tasks, {ratio:decimal2} times the "
-            "mean.",
-            tasks=now.tasks[0],
-            ratio=ratio,
+        return Verdict(
+            "ok",
+            message(
+                "Even: the fullest TaskManager has {tasks:count} tasks, {ratio:decimal2} times the "
+                "mean.",
+                tasks=now.tasks[0],
+                ratio=ratio,
+            ),
         )
-        return Verdict("ok", even)
-    is_better = _is_worth_balancing(job_placement)
+    is_better = _is_worth_balancing(placement)
     consequence = (
         message("Balanced tasks would bring it to {ratio:decimal2}.", ratio=balanced.max_over_mean)
         if is_better and balanced.max_over_mean is not None
         else message("Balancing tasks would not make it more even.")
     )
-    uneven = message(
-        "The fullest TaskManager has {tasks:count} of {all_tasks:count} tasks, {ratio:decimal2} "
-        "times the mean. {rest:message}",
-        tasks=now.tasks[0],
-        all_tasks=sum(now.tasks),
-        ratio=ratio,
-        rest=consequence,
-    )
-    return Verdict("warn" if is_better else "ok", uneven)
-
-
-def _is_worth_balancing(job_placement: JobPlacement) -> bool:
-    now = job_placement.outcome(NOW) or job_placement.outcome(DEFAULT)
-    balanced = job_placement.outcome(BALANCED)
-    return (
-        now is not None
-        and now.max_over_mean is not None
-        and balanced is not None
-        and balanced.max_over_mean is not None
-        and len(now.tasks) > 1
-        and now.max_over_mean > EVEN
-        and balanced.max_over_mean * EVEN < now.max_over_mean
+    return Verdict(
+        "warn" if is_better else "ok",
+        message(
+            "The fullest TaskManager has {tasks:count} of {all_tasks:count} tasks, {ratio:decimal2} "
+            "times the mean. {rest:message}",
+            tasks=now.tasks[0],
+            all_tasks=sum(now.tasks),
+            ratio=ratio,
+            rest=consequence,
+        ),
     )
 
 
-def _advice(job_placement: JobPlacement) -> Iterator[Block]:
-    short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
+def _is_worth_balancing(placement: JobPlacement) -> bool:
+    now = placement.outcome(NOW) or placement.outcome(DEFAULT)
+    balanced = placement.outcome(BALANCED)
+    if not now or not balanced or now.max_over_mean is None or balanced.max_over_mean is None:
+        return False
+    is_uneven = len(now.tasks) > 1 and now.max_over_mean > EVEN
+    return is_uneven and balanced.max_over_mean * EVEN < now.max_over_mean
+
+
+def _advice(placement: JobPlacement) -> Iterator[Block]:
+    short = [taskmanager for taskmanager in placement.taskmanagers if taskmanager.short_by]
     lines: list[str] = []
     if short:
         lines.append(
@@ -132,12 +133,11 @@ def _advice(job_placement: JobPlacement) -> Iterator[Block]:
                 "Raise taskmanager.memory.network.max, and network.min with it, by {more:bytes} at "
                 "least, and taskmanager.memory.process.size by as much, so that no other part of "
                 "the memory pays for it; or let fewer tasks share a TaskManager.",
-                more=max(taskmanager.short_by for taskmanager in short)
-                * job_placement.segment_bytes,
+                more=max(taskmanager.short_by for taskmanager in short) * placement.segment_bytes,
             )
         )
-    if _is_worth_balancing(job_placement):
-        lines.append(job_placement.advice)
+    if _is_worth_balancing(placement):
+        lines.append(placement.advice)
     if lines:
         yield Advice(tuple(lines), message("What to set"))
 

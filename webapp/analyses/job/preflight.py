@@ -1,5 +1,3 @@
-"""Whether the job would restore from a snapshot, and what decides, by operator."""
-
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, list_text, message, plural
@@ -88,8 +86,9 @@ def _verdict(result: Preflight) -> Verdict:
     if result.outcome == "restores":
         lost = result.lost_bytes
         if lost:
-            text = message("It restores, and leaves {lost:bytes} of state behind.", lost=lost)
-            return Verdict("warn", text)
+            return Verdict(
+                "warn", message("It restores, and leaves {lost:bytes} of state behind.", lost=lost)
+            )
         return Verdict("ok", message("It restores."))
     why = join_messages((reason.text for reason in deciding), " ")
     if result.outcome == "refused":
@@ -169,7 +168,14 @@ def _operators(result: Preflight) -> Table:
                 "stored.uid",
             ),
             Column("state_bytes", message("Size"), "bytes", value="stored.state_bytes"),
-            Column("kinds", message("Kinds of state"), "mono", value=_kinds),
+            Column(
+                "kinds",
+                message("Kinds of state"),
+                "mono",
+                value=lambda operator: (
+                    ", ".join(sorted(operator.stored.kinds)) if operator.stored else None
+                ),
+            ),
             Column(
                 "parallelism", message("Parallelism"), "count", in_snapshot, "stored.parallelism"
             ),
@@ -203,7 +209,3 @@ def _operators(result: Preflight) -> Table:
 def _name(operator: OperatorFate) -> str | None:
     stored, planned = operator.stored, operator.planned
     return (stored.name if stored else None) or (planned.name if planned else None)
-
-
-def _kinds(operator: OperatorFate) -> str | None:
-    return ", ".join(sorted(operator.stored.kinds)) if operator.stored else None

@@ -1,5 +1,3 @@
-"""How long a restore of a job would take now, by observed restores, and what it would read."""
-
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
@@ -24,7 +22,6 @@ from webapp.analyses.recovery.job_restores import (
     SAVEPOINT,
     Choice,
     JobRestores,
-    OperatorState,
     job_restores,
 )
 from webapp.fleet.models import JobCurrent
@@ -61,12 +58,12 @@ def recovery(job: JobCurrent, inputs: Inputs) -> Document:
 def _blocks(restores: JobRestores) -> Iterator[Block]:
     yield _choices(restores)
     if restores.local_recovery is False:
-        off = message(
+        line = message(
             "Local recovery is off; {setting:name} switches it on. With it only tasks of a lost "
             "TaskManager read from the storage.",
             setting=restores.local_setting,
         )
-        yield Advice((off,))
+        yield Advice((line,))
     yield _observed_table(restores)
     if restores.unions:
         yield _unions(restores)
@@ -77,16 +74,16 @@ def _blocks(restores: JobRestores) -> Iterator[Block]:
 def _verdict(restores: JobRestores) -> Verdict:
     newest = _newest(restores)
     sentence = _sentence(newest)
-    grown = next((state for state in restores.operator_states if state.restores), None)
-    if grown is None:
+    grown_state = next((state for state in restores.operator_states if state.restores), None)
+    if grown_state is None:
         return Verdict("ok" if newest and newest.estimate else "unknown", sentence)
-    multiplied = message(
+    growth = message(
         "Restores multiplied the union state of {operator:name} by its subtasks, {restores:count} "
         "times at least.",
-        operator=grown.name,
-        restores=grown.restores,
+        operator=grown_state.name,
+        restores=grown_state.restores,
     )
-    return Verdict("warn", join_messages((sentence, multiplied), " "))
+    return Verdict("warn", join_messages((sentence, growth), " "))
 
 
 def _newest(restores: JobRestores) -> Choice | None:
@@ -213,7 +210,11 @@ def _operator_states(restores: JobRestores) -> Table:
         message("Operator state"),
         (
             Column("operator", message("Operator"), value="name"),
-            Column("states", message("States"), value=_state_names),
+            Column(
+                "states",
+                message("States"),
+                value=lambda state: ", ".join(name for name, _, _ in state.trend.states[:3]),
+            ),
             Column("subtasks", message("Subtasks"), "count", value="trend.newest.subtasks"),
             Column("elements", message("Elements"), "count", value="trend.newest.elements"),
             Column("operator_bytes", message("Size"), "bytes", value="trend.newest.operator_bytes"),
@@ -227,7 +228,3 @@ def _operator_states(restores: JobRestores) -> Table:
             "from, in the audits of seven days."
         ),
     )
-
-
-def _state_names(state: OperatorState) -> str:
-    return ", ".join(name for name, _mode, _elements in state.trend.states[:3])

@@ -1,5 +1,3 @@
-"""A job's TaskManager resources, used and unused, and settings to change."""
-
 from collections.abc import Iterator
 
 from ingest.messages import Message, bytes_text, join_messages, message
@@ -42,49 +40,55 @@ CORES = message("cores")
     is_slow=True,
 )
 def resources(job: JobCurrent, inputs: Inputs) -> Document:
-    job_resources = look_up_resources(job, inputs.until)
-    if job_resources is None:
+    resources = look_up_resources(job, inputs.until)
+    if resources is None:
         unsampled = NotKnown(
             message("No sample of a TaskManager with slots of this job is in the day looked at.")
         )
         return Document(Verdict("unknown", message("No TaskManager was sampled")), (unsampled,))
-    blocks: list[Block] = [_memory(job_resources)]
-    if reasons := tuple(_unknowns(job_resources)):
+    blocks: list[Block] = [_memory(resources)]
+    if reasons := tuple(_unknowns(resources)):
         blocks.append(NotKnown(join_messages(reasons, " ")))
-    if advice := tuple(memory_advice(job_resources, job.configuration, job.flink_version)):
+    if advice := tuple(memory_advice(resources, job.configuration, job.flink_version)):
         blocks.append(Advice(advice, message("What to set")))
     return Document(
-        _verdict(job_resources),
+        _verdict(resources),
         (
             *blocks,
-            _share(job_resources),
-            _taskmanagers(job_resources),
-            Note(_bounds(job_resources)),
+            _share(resources),
+            _taskmanagers(resources),
+            Note(_bounds(resources)),
         ),
     )
 
 
-def _verdict(job_resources: JobResources) -> Verdict:
-    if job_resources.tight:
-        names = join_messages(map(_used_of, job_resources.tight), ", ")
-        return Verdict("warn", message("Close to its limit: {names:message}.", names=names))
-    if job_resources.can_be_lowered and job_resources.memory_bytes:
-        saving = message(
-            "Nothing is close to its limit; {unused:bytes} of {memory:bytes} were not used on a "
-            "day with a peak.",
-            unused=job_resources.unused_bytes or 0,
-            memory=job_resources.memory_bytes,
+def _verdict(resources: JobResources) -> Verdict:
+    if resources.tight:
+        return Verdict(
+            "warn",
+            message(
+                "Close to its limit: {names:message}.",
+                names=join_messages(map(_used_of, resources.tight), ", "),
+            ),
         )
-        return Verdict("ok", saving)
-    if job_resources.unused_bytes:
+    if resources.can_be_lowered and resources.memory_bytes:
+        return Verdict(
+            "ok",
+            message(
+                "Nothing is close to its limit; {unused:bytes} of {memory:bytes} were not used on a "
+                "day with a peak.",
+                unused=resources.unused_bytes or 0,
+                memory=resources.memory_bytes,
+            ),
+        )
+    if resources.unused_bytes:
         return Verdict("ok", message("Nothing is close to its limit."))
-    if all(part.state == "unknown" for part in job_resources.parts):
-        unreported = message(
-            "What it uses of its memory is not known: its TaskManagers do not report it."
+    if all(part.state == "unknown" for part in resources.parts):
+        return Verdict(
+            "unknown",
+            message("What it uses of its memory is not known: its TaskManagers do not report it."),
         )
-        return Verdict("unknown", unreported)
-    sufficient = message("Nothing is close to its limit, and nothing much would be saved.")
-    return Verdict("ok", sufficient)
+    return Verdict("ok", message("Nothing is close to its limit, and nothing much would be saved."))
 
 
 def _used_of(part: MemoryPart) -> Message:
@@ -96,9 +100,9 @@ def _used_of(part: MemoryPart) -> Message:
     )
 
 
-def _memory(job_resources: JobResources) -> Table:
+def _memory(resources: JobResources) -> Table:
     return Table.of(
-        job_resources.parts,
+        resources.parts,
         "memory",
         message("Memory of a TaskManager"),
         (
@@ -121,24 +125,24 @@ def _memory(job_resources: JobResources) -> Table:
     )
 
 
-def _share(job_resources: JobResources) -> Facts:
+def _share(resources: JobResources) -> Facts:
     by_slots = message("by slots in use: free slots count with the jobs beside them")
-    allotted, used = map(_hundredths, (job_resources.cpu_allotted, job_resources.cpu_used))
+    allotted, used = map(_hundredths, (resources.cpu_allotted, resources.cpu_used))
     return Facts(
         (
-            Fact("slots", message("Slots"), job_resources.slots, "count"),
-            Fact("memory_bytes", message("Memory"), job_resources.memory_bytes, "bytes", by_slots),
-            Fact("unused_bytes", message("Not used"), job_resources.unused_bytes, "bytes"),
+            Fact("slots", message("Slots"), resources.slots, "count"),
+            Fact("memory_bytes", message("Memory"), resources.memory_bytes, "bytes", by_slots),
+            Fact("unused_bytes", message("Not used"), resources.unused_bytes, "bytes"),
             Fact("cpu_allotted", message("CPU of its slots"), allotted, "number", CORES),
             Fact("cpu_used", message("CPU used"), used, "number", CORES),
-            Fact("sampled_at", message("Sampled"), job_resources.at, "instant"),
+            Fact("sampled_at", message("Sampled"), resources.at, "instant"),
         )
     )
 
 
-def _taskmanagers(job_resources: JobResources) -> Table:
+def _taskmanagers(resources: JobResources) -> Table:
     return Table.of(
-        job_resources.taskmanagers,
+        resources.taskmanagers,
         "taskmanagers",
         message("TaskManagers"),
         (
@@ -159,26 +163,26 @@ def _taskmanagers(job_resources: JobResources) -> Table:
     )
 
 
-def _unknowns(job_resources: JobResources) -> Iterator[str]:
-    if job_resources.slots is None:
+def _unknowns(resources: JobResources) -> Iterator[str]:
+    if resources.slots is None:
         yield message(
             "Flink before 1.13 does not say whose slots are: all TaskManagers of the cluster are "
             "shown."
         )
-    unknown = [part.name for part in job_resources.parts if part.state == "unknown"]
+    unknown = [part.name for part in resources.parts if part.state == "unknown"]
     if parts := [name for name in unknown if name != OVERHEAD]:
         yield message(
             "Not known: {parts:names}. Of the heap it is known once a collection ran.", parts=parts
         )
-    observation = job_resources.observation
-    if job_resources.unused_bytes and observation is not None and not observation.shows_peak:
+    observation = resources.observation
+    if resources.unused_bytes and observation is not None and not observation.shows_peak:
         yield observation.waits_for
 
 
-def _bounds(job_resources: JobResources) -> Message:
+def _bounds(resources: JobResources) -> Message:
     seconds = max(
         (taskmanager.at - taskmanager.since).total_seconds()
-        for taskmanager in job_resources.taskmanagers
+        for taskmanager in resources.taskmanagers
     )
     return message(
         "Samples of {minutes:number} min were looked at: what it uses at other times is not in "

@@ -44,8 +44,9 @@ REPORTS_LAG = Q(*((f"{name}__isnull", False) for name in _LAGS), _connector=Q.OR
 
 @dataclass(frozen=True)
 class Source:
-    """``windows`` of the last hour, by time. ``fastest_per_s``: the highest rate of a month.
-    ``gauges`` of some connectors. ``started_at`` of the job; lag of its downtime is no trend.
+    """``windows``: the last hour, by time. ``fastest_per_s``: the highest rate of a month.
+    ``gauges``: figures of some connectors. ``started_at``: the job's start; lag before it is no
+    trend.
     """
 
     vertex_id: str
@@ -85,8 +86,10 @@ class Source:
         recent = [window for window in self.windows if window.window_start >= since]
         if not self.is_of_records:
             return None if self.now.source_idle_ms else lag_trend(_points(recent, "emit_lag_ms"))
-        same = [sample for sample in recent if sample.pending_subtasks == self.now.pending_subtasks]
-        return lag_trend(_points(same, "pending_records"))
+        comparable = [
+            sample for sample in recent if sample.pending_subtasks == self.now.pending_subtasks
+        ]
+        return lag_trend(_points(comparable, "pending_records"))
 
     @property
     def reads_per_s(self) -> float | None:
@@ -100,7 +103,7 @@ class Source:
 
     @property
     def catch_up_time(self) -> CatchUp | None:
-        """How long the source still is behind; None if unknown or endless."""
+        """How long the source needs to catch up; None if unknown or endless."""
         return None if self.lag is None else catch_up(self.lag, self.trend)
 
     @property
@@ -112,7 +115,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Replay:
-    """``records`` that a restart reads again, and the time to catch up at the highest rate."""
+    """``records`` that a restart reads again, and how long that takes at the highest rate."""
 
     since: datetime
     records: float | None
@@ -140,9 +143,9 @@ class JobSources:
 
 def job_sources(job: JobCurrent, until: datetime) -> JobSources:
     names = _source_names(job)
-    of_job = {"cluster": job.cluster, "job_id": job.job_id}
+    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
     windows = PressureWindow.objects.filter(
-        **of_job, window_start__gt=until - LOOK_BACK, window_start__lte=until
+        **job_rows, window_start__gt=until - LOOK_BACK, window_start__lte=until
     )
     of_sources = Q(vertex_id__in=names) if names is not None else REPORTS_LAG
     by_vertex: dict[str, list[PressureWindow]] = {}
@@ -150,7 +153,7 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
         by_vertex.setdefault(window.vertex_id, []).insert(0, window)
     fastest = dict(
         VertexHour.objects.filter(
-            **of_job, vertex_id__in=by_vertex, period_start__gt=until - FASTEST_WITHIN
+            **job_rows, vertex_id__in=by_vertex, period_start__gt=until - FASTEST_WITHIN
         )
         .order_by()
         .values_list("vertex_id")
@@ -160,7 +163,7 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
         vertex.vertex_id: vertex.newest for vertex in job_backend(job, until).having(SOURCE_FIGURES)
     }
     started_at = (
-        JobStart.objects.filter(**of_job, running_at__lte=until)
+        JobStart.objects.filter(**job_rows, running_at__lte=until)
         .order_by("-running_at")
         .values_list("running_at", flat=True)
         .first()
@@ -179,13 +182,13 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
         for vertex_id, vertex_windows in by_vertex.items()
     ]
     unmeasured = [name for vertex_id, name in (names or {}).items() if vertex_id not in by_vertex]
-    arriving = _total(source.arrives_per_s for source in sources)
-    spare = _spare_per_s(sources, arriving)
+    arrives_per_s = _total(source.arrives_per_s for source in sources)
+    spare_per_s = _spare_per_s(sources, arrives_per_s)
     return JobSources(
         sorted(sources, key=lambda source: -(source.lag or 0)),
         unmeasured,
-        None if unmeasured else _replay(job, sources, until, spare),
-        arriving * 3600 / spare if arriving is not None and spare else None,
+        None if unmeasured else _replay(job, sources, until, spare_per_s),
+        arrives_per_s * 3600 / spare_per_s if arrives_per_s is not None and spare_per_s else None,
     )
 
 
@@ -204,7 +207,7 @@ def _source_names(job: JobCurrent) -> dict[str, str] | None:
 
 
 def _replay(
-    job: JobCurrent, sources: Sequence[Source], until: datetime, spare: float | None
+    job: JobCurrent, sources: Sequence[Source], until: datetime, spare_per_s: float | None
 ) -> Replay | None:
     completed = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, outcome="completed", trigger_time__lte=until
@@ -219,7 +222,9 @@ def _replay(
         return None
     ends = [source.now.as_of for source in sources]
     records = _total(_read_since(source, since, min(ends)) for source in sources) if ends else None
-    return Replay(since, records, records / spare if records is not None and spare else None)
+    return Replay(
+        since, records, records / spare_per_s if records is not None and spare_per_s else None
+    )
 
 
 def _read_since(source: Source, since: datetime, until: datetime) -> float | None:
@@ -237,12 +242,12 @@ def _read_since(source: Source, since: datetime, until: datetime) -> float | Non
     return records * total_s / measured_s if measured_s >= MEASURED_SHARE * total_s else None
 
 
-def _spare_per_s(sources: Sequence[Source], arriving: float | None) -> float | None:
-    """The highest rate minus arrivals; None if it is not higher or unknown."""
+def _spare_per_s(sources: Sequence[Source], arrives_per_s: float | None) -> float | None:
+    """The highest rate minus arrivals; None if unknown or not positive."""
     fastest = _total(source.fastest_per_s for source in sources)
-    if fastest is None or arriving is None or fastest <= arriving * 1.02:
+    if fastest is None or arrives_per_s is None or fastest <= arrives_per_s * 1.02:
         return None
-    return fastest - arriving
+    return fastest - arrives_per_s
 
 
 def _points(windows: Iterable[PressureWindow], column: str) -> list[Point]:
@@ -268,7 +273,7 @@ def _highest(values: Iterable[float | None]) -> float | None:
 
 
 FEW_S = 60
-"""Seconds of records, or of event time. A source with less is not behind."""
+"""Seconds of records, or of event time. A source with less lag is not behind."""
 NOT_REPORTED = message("How far the sources are behind is unknown: no connector reports it.")
 FED_BY = message(
     "Read of a real source: pendingRecords, currentFetchEventTimeLag, currentEmitEventTimeLag, "
@@ -315,28 +320,35 @@ def _verdict(lags: JobSources) -> Verdict:
     behind = [source for source in lags.reporting if _is_behind(source)]
     growing = [source for source in behind if source.grows]
     if growing:
-        falls_behind = message(
-            "{names:message} falls behind: {lag:message}, and more each minute.",
-            names=list_text(source.name for source in growing),
-            lag=_lag_text(growing[0]),
+        return Verdict(
+            "warn",
+            message(
+                "{names:message} falls behind: {lag:message}, and more each minute.",
+                names=list_text(source.name for source in growing),
+                lag=_lag_text(growing[0]),
+            ),
         )
-        return Verdict("warn", falls_behind)
     if not behind:
         if lags.silent:
-            partly = message("The sources whose lag is reported keep up; others report none.")
-            return Verdict("unknown", partly)
+            return Verdict(
+                "unknown", message("The sources whose lag is reported keep up; others report none.")
+            )
         return Verdict("ok", message("Its sources keep up with what arrives."))
     worst = behind[0]
     words = {"name": worst.name, "lag": _lag_text(worst)}
     if worst.catch_up_time is None:
-        stays = message("{name:name} is behind: {lag:message}; it does not become less.", **words)
-        return Verdict("warn", stays)
-    catches_up = message(
-        "{name:name} is behind and catches up: {lag:message}, about {duration:duration} more.",
-        **words,
-        duration=worst.catch_up_time.s * 1000,
+        return Verdict(
+            "warn",
+            message("{name:name} is behind: {lag:message}; it does not become less.", **words),
+        )
+    return Verdict(
+        "done",
+        message(
+            "{name:name} is behind and catches up: {lag:message}, about {duration:duration} more.",
+            **words,
+            duration=worst.catch_up_time.s * 1000,
+        ),
     )
-    return Verdict("done", catches_up)
 
 
 def _is_behind(source: Source) -> bool:
@@ -526,14 +538,14 @@ def _outage(lags: JobSources) -> Fact:
 
 
 def _throughput(job: JobCurrent, inputs: Inputs) -> Table:
-    of_job = {"cluster": job.cluster, "job_id": job.job_id}
+    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
     vertices: dict[str, dict[str, Any]] = {
         str(vertex.get("vertex_id")): {} for vertex in (job.graph or {}).get("vertices") or ()
     }
     hour = PressureWindow.objects.filter(
-        **of_job, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
+        **job_rows, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
     )
-    months = VertexHour.objects.filter(**of_job, period_start__lte=inputs.until)
+    months = VertexHour.objects.filter(**job_rows, period_start__lte=inputs.until)
     for rows in (
         months.order_by()
         .values("vertex_id")

@@ -60,15 +60,19 @@ NAME_CHARS = 80
 def starts_verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdict:
     newest = starts.newest
     if newest is None and jars and jars.at:
-        deployed = message(
-            "It was deployed at {at:name}, when its jars were fetched. When all tasks ran was "
-            "not seen.",
-            at=instant_text(jars.at),
+        return Verdict(
+            "unknown",
+            message(
+                "It was deployed at {at:name}, when its jars were fetched. When all tasks ran was "
+                "not seen.",
+                at=instant_text(jars.at),
+            ),
         )
-        return Verdict("unknown", deployed)
     if newest is None:
-        unseen = message("No start of this job was seen from its beginning until all tasks ran.")
-        return Verdict("unknown", unseen)
+        return Verdict(
+            "unknown",
+            message("No start of this job was seen from its beginning until all tasks ran."),
+        )
     kind = in_sentence(KINDS[newest.kind])
     took = (
         message("All tasks of the newest {kind:name} ran", kind=kind)
@@ -213,11 +217,11 @@ def starts(job: JobCurrent, inputs: Inputs) -> Document:
     return Document(_verdict(all_starts, calls, jars), (*blocks, _calls(calls), _jars(jars)))
 
 
-def _verdict(starts_read: JobStarts, calls: RpcTroubles, jars: JarDownloads) -> Verdict:
-    by_starts = starts_verdict(starts_read, jars)
+def _verdict(all_starts: JobStarts, calls: RpcTroubles, jars: JarDownloads) -> Verdict:
+    verdict = starts_verdict(all_starts, jars)
     if not any(second.calls for second in calls.seconds):
-        return by_starts
-    return Verdict("warn", join_messages((by_starts.sentence, calls_text(calls)), " "))
+        return verdict
+    return Verdict("warn", join_messages((verdict.sentence, calls_text(calls)), " "))
 
 
 def _starts(all_starts: JobStarts) -> Table:

@@ -1,5 +1,3 @@
-"""Which keyed states of a job live forever, by the ``_metadata`` of its newest checkpoint."""
-
 from ingest.messages import message
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import Column, Document, Fact, Facts, Inputs, Table, Verdict

@@ -27,9 +27,9 @@ class ThreadParameters(ListFilters):
     action=Action("threads-ask", message("Dump these threads")),
 )
 def threads(job: JobCurrent, inputs: Inputs) -> Document:
-    chosen = inputs.parameters.values
-    vertex_id = str(chosen.get("vertex") or "")
-    taskmanager_id = str(chosen.get("taskmanager") or "")
+    values = inputs.parameters.values
+    vertex_id = str(values.get("vertex") or "")
+    taskmanager_id = str(values.get("taskmanager") or "")
     dumps = job_threads(job, inputs.until, inputs.now, vertex_id, taskmanager_id)
     return Document(_verdict(dumps), tuple(_blocks(dumps, vertex_id)))
 
@@ -37,14 +37,13 @@ def threads(job: JobCurrent, inputs: Inputs) -> Document:
 def _verdict(dumps: JobThreads) -> Verdict:
     if dumps.why:
         return Verdict("unknown", dumps.why)
+    dumped = _dumped(dumps)
     deadlocks = [
-        line
-        for manager in _dumped(dumps)
-        for line in (manager.row.deadlocks if manager.row else ())
+        line for manager in dumped for line in (manager.row.deadlocks if manager.row else ())
     ]
     if deadlocks:
         return Verdict("crit", list_text(deadlocks))
-    if not (dumped := _dumped(dumps)):
+    if not dumped:
         waits = list(dict.fromkeys(taskmanager.sentence for taskmanager in dumps.taskmanagers))
         return Verdict(
             "unknown", waits[0] if len(waits) == 1 else message("No dump was taken yet.")
@@ -56,20 +55,24 @@ def _verdict(dumps: JobThreads) -> Verdict:
         if thread.thread.state == "BLOCKED" and thread.in_a_row >= BLOCKED_FROM
     ]
     if blocked:
-        sentence = message(
-            "{names:message}: blocked at the same place in {dumps:count} dumps in a row or more.",
-            names=list_text(blocked),
-            dumps=BLOCKED_FROM,
+        return Verdict(
+            "warn",
+            message(
+                "{names:message}: blocked at the same place in {dumps:count} dumps in a row or more.",
+                names=list_text(blocked),
+                dumps=BLOCKED_FROM,
+            ),
         )
-        return Verdict("warn", sentence)
-    sentence = plural(
-        len(dumps.taskmanagers),
-        "{dumped:count} of {taskmanagers:count} TaskManager was dumped.",
-        "{dumped:count} of {taskmanagers:count} TaskManagers were dumped.",
-        taskmanagers=len(dumps.taskmanagers),
-        dumped=len(dumped),
+    return Verdict(
+        "done",
+        plural(
+            len(dumps.taskmanagers),
+            "{dumped:count} of {taskmanagers:count} TaskManager was dumped.",
+            "{dumped:count} of {taskmanagers:count} TaskManagers were dumped.",
+            taskmanagers=len(dumps.taskmanagers),
+            dumped=len(dumped),
+        ),
     )
-    return Verdict("done", sentence)
 
 
 def _dumped(dumps: JobThreads) -> list[DumpedTaskManager]:
@@ -114,7 +117,7 @@ def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
 def _threads(
     key: str, title: str, column_name: str, shown_threads: Iterable[ShownThread], empty: str = ""
 ) -> Table:
-    """Blocked threads first, then those in the job's own code, the longest first."""
+    """Blocked threads first, then threads in the job's own code; the longest first."""
     return Table.of(
         sorted(
             shown_threads,

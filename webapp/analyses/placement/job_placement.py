@@ -16,7 +16,7 @@ from spark_jobs.diagnosis.samples import EVENLY_SPREAD, LOAD_BALANCE_MODE
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import regions, restarted_by_taskmanager
-from spark_jobs.placement.slots import Placement, simulate
+from spark_jobs.placement.slots import simulate
 from spark_jobs.placement.spread import Spread, spread
 from webapp.fleet.job_plan import buffer_settings, plan_of, restarts_all
 from webapp.fleet.models import JobCurrent
@@ -73,9 +73,9 @@ NOW, DEFAULT, BALANCED = "now", "default", "balanced"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A placement. ``tasks`` by TaskManager, fullest first. ``concentration``: a vertex's most
-    subtasks on one TaskManager over their even share, the largest of all vertices.
-    ``buffers_least``: network buffers that a TaskManager needs, the most of all.
+    """A placement. ``tasks`` by TaskManager, fullest first. ``concentration``: the most subtasks of
+    a vertex on one TaskManager over their even share, of all vertices. ``buffers_least``: network
+    buffers that a TaskManager needs, the most of all.
     """
 
     key: str
@@ -88,7 +88,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class TaskManagerLoad:
-    """``buffers`` of its pool; ``short_by``: lacking ones. ``restarts``: tasks, if it is lost."""
+    """``buffers`` are in its pool; ``short_by`` are lacking. ``restarts``: tasks if it is lost."""
 
     taskmanager_id: str
     host: str | None
@@ -145,11 +145,11 @@ class JobPlacement:
 
 def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
     settings = buffer_settings(job.configuration)
-    names = sorted(
+    ids = sorted(
         {name for vertex in sampled.vertices.values() for name in vertex.taskmanagers if name}
     )
     unknown: list[str] = []
-    now = _now(plan, sampled, names)
+    now = _current_indices(plan, sampled, ids)
     if now is None:
         unknown.append(
             message(
@@ -157,7 +157,7 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
                 "the time shown."
             )
         )
-    elif any((where < 0).any() for where in now):
+    elif any((indices < 0).any() for indices in now):
         unknown.append(
             message(
                 "The location of some subtasks is not known; they are left out of the current "
@@ -171,18 +171,18 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
                 "group."
             )
         )
-    slots_each, sentence = _slots_each(plan, sampled, names)
+    slots_each, sentence = _slots_each(plan, sampled, ids)
     unknown += sentence
     simulated_spread, outcomes = simulate(plan, slots_each), []
     if now is not None:
-        spread_now = spread(plan, now, len(names), settings)
+        spread_now = spread(plan, now, len(ids), settings)
         outcomes.append(_outcome(NOW, plan, spread_now))
     for key, placement in (
         (DEFAULT, simulated_spread.by_default),
         (BALANCED, simulated_spread.balanced),
     ):
-        where = _where(plan, placement)
-        outcomes.append(_outcome(key, plan, spread(plan, where, len(slots_each), settings)))
+        indices = [placement.taskmanagers(position) for position in range(len(plan.vertices))]
+        outcomes.append(_outcome(key, plan, spread(plan, indices, len(slots_each), settings)))
     region_labels = regions(plan, full=restarts_all(job.configuration))
     return JobPlacement(
         sampled.at,
@@ -192,13 +192,13 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
         _taskmanagers(
             spread_now,
             sampled,
-            names,
+            ids,
             settings,
-            restarted_by_taskmanager(region_labels, now, len(names)),
+            restarted_by_taskmanager(region_labels, now, len(ids)),
         )
         if now
         else (),
-        _hosts(sampled, names, now, region_labels) if now else (),
+        _hosts(sampled, ids, now, region_labels) if now else (),
         _vertices(plan, spread_now) if now else (),
         settings.segment_bytes,
         advice(release(job.flink_version), job.configuration),
@@ -206,36 +206,29 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
     )
 
 
-def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | None:
-    """By vertex, the index of each subtask's TaskManager, -1 if unknown; None if all are."""
-    if not names:
+def _current_indices(plan: Plan, sampled: Sampled, ids: Sequence[str]) -> list[Indices] | None:
+    """By vertex, the index of each subtask's TaskManager, -1 if unknown; None if all are unknown."""
+    if not ids:
         return None
-    indices_by_name = {name: index for index, name in enumerate(names)}
+    index_of = {name: index for index, name in enumerate(ids)}
     indices = []
     for vertex in plan.vertices:
-        known = (
-            sampled.vertices[vertex.vertex_id].taskmanagers
-            if vertex.vertex_id in sampled.vertices
-            else ()
-        )
-        where = np.full(vertex.parallelism, -1, dtype=np.int64)
-        indices_of_vertex = [
-            indices_by_name.get(name or "", -1) for name in known[: vertex.parallelism]
-        ]
-        where[: len(indices_of_vertex)] = indices_of_vertex
-        indices.append(where)
+        sample = sampled.vertices.get(vertex.vertex_id)
+        of_subtasks = np.full(vertex.parallelism, -1, dtype=np.int64)
+        sampled_ids = sample.taskmanagers[: vertex.parallelism] if sample else ()
+        of_subtasks[: len(sampled_ids)] = [index_of.get(name or "", -1) for name in sampled_ids]
+        indices.append(of_subtasks)
     return indices
 
 
-def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[list[int], list[str]]:
+def _slots_each(plan: Plan, sampled: Sampled, ids: Sequence[str]) -> tuple[list[int], list[str]]:
     needed = plan.slots_needed()
     slots = [
-        sampled.taskmanagers[name].slots or 0 if name in sampled.taskmanagers else 0
-        for name in names
+        sampled.taskmanagers[name].slots or 0 if name in sampled.taskmanagers else 0 for name in ids
     ]
     if slots and all(slots) and sum(slots) >= needed:
         return slots, []
-    taskmanagers = len(names) or 1
+    taskmanagers = len(ids) or 1
     assumed = -(-needed // taskmanagers)
     return [assumed] * taskmanagers, [
         message(
@@ -245,10 +238,6 @@ def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[lis
             taskmanagers=taskmanagers,
         )
     ]
-
-
-def _where(plan: Plan, placement: Placement) -> list[Indices]:
-    return [placement.taskmanagers(position) for position in range(len(plan.vertices))]
 
 
 def _outcome(key: str, plan: Plan, spread: Spread) -> Outcome:
@@ -267,43 +256,46 @@ def _outcome(key: str, plan: Plan, spread: Spread) -> Outcome:
 def _taskmanagers(
     spread: Spread,
     sampled: Sampled,
-    names: Sequence[str],
+    ids: Sequence[str],
     settings: BufferSettings,
     restarted: Indices,
 ) -> list[TaskManagerLoad]:
     loads = []
-    for at, name in enumerate(names):
-        known = sampled.taskmanagers.get(name)
-        network_bytes = known.network_bytes if known else None
+    for index, name in enumerate(ids):
+        sample = sampled.taskmanagers.get(name)
+        network_bytes = sample.network_bytes if sample else None
         loads.append(
             TaskManagerLoad(
                 name,
-                known.host if known else None,
-                known.slots if known else None,
-                int(spread.tasks[at]),
-                int(spread.buffers[at]),
+                sample.host if sample else None,
+                sample.slots if sample else None,
+                int(spread.tasks[index]),
+                int(spread.buffers[index]),
                 None if network_bytes is None else network_bytes // settings.segment_bytes,
-                int(restarted[at]),
+                int(restarted[index]),
             )
         )
     return sorted(loads, key=lambda load: (-load.tasks, load.taskmanager_id))
 
 
 def _hosts(
-    sampled: Sampled, names: Sequence[str], now: Sequence[Indices], region_labels: Sequence[Indices]
+    sampled: Sampled, ids: Sequence[str], now: Sequence[Indices], region_labels: Sequence[Indices]
 ) -> list[HostLoad]:
     host_of = [
-        sampled.taskmanagers[name].host if name in sampled.taskmanagers else None for name in names
+        sampled.taskmanagers[name].host if name in sampled.taskmanagers else None for name in ids
     ]
     hosts = sorted({host for host in host_of if host})
     # An unknown index (-1) means the last element, which is unknown too.
     position = np.array(
         [*(hosts.index(host) if host else -1 for host in host_of), -1], dtype=np.int64
     )
-    where = [position[indices] for indices in now]
-    restarted = restarted_by_taskmanager(region_labels, where, len(hosts))
-    tasks = np.bincount(np.concatenate(where)[np.concatenate(where) >= 0], minlength=len(hosts))
-    loads = [HostLoad(host, int(tasks[at]), int(restarted[at])) for at, host in enumerate(hosts)]
+    host_indices = [position[indices] for indices in now]
+    restarted = restarted_by_taskmanager(region_labels, host_indices, len(hosts))
+    all_indices = np.concatenate(host_indices)
+    tasks = np.bincount(all_indices[all_indices >= 0], minlength=len(hosts))
+    loads = [
+        HostLoad(host, int(tasks[index]), int(restarted[index])) for index, host in enumerate(hosts)
+    ]
     return sorted(loads, key=lambda load: (-load.restarts, -load.tasks, load.host))
 
 
@@ -330,7 +322,7 @@ _CACHED_CLASSES = (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSprea
 
 
 def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlacement | None:
-    """When the job was last seen, up to ``until``. None if the plan is unknown."""
+    """The placement when the job was last seen, up to ``until``. None if the plan is unknown."""
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)
     key = answer_key("placement", _CACHED_CLASSES, job.cluster, job.job_id, job.as_of, at)

@@ -32,7 +32,7 @@ ALONE_PHASES = ("detect", "redeploy", "restore")
 
 @dataclass(frozen=True)
 class Phases:
-    """Medians over ``outages``; None is unknown. ``alone_ms``: of one task that restarts alone."""
+    """Medians over ``outages``; None is unknown. ``alone_ms``: if one task restarts alone."""
 
     outages: int
     downtime_ms: float | None
@@ -67,7 +67,9 @@ def phases(outages: Iterable[Outage]) -> Phases:
 def spare_slots(
     observed: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
 ) -> SpareSlots | None:
-    """``observed``: (outage, number of lost TaskManagers). None if none was lost, or unknown."""
+    """``observed``: (outage, number of lost TaskManagers). None if none was lost or no wait is
+    known.
+    """
     waits = [(lost, wait) for outage, lost in observed if (wait := _wait_ms(outage)) is not None]
     with_loss = [wait for lost, wait in waits if lost]
     without_loss = [wait for lost, wait in waits if not lost]
@@ -117,7 +119,7 @@ class AtParallelism:
 
 @dataclass(frozen=True)
 class RegionalCheckpoints:
-    """``task_success`` of one task, None if unknown; ``at_least``: with 95 % confidence."""
+    """``task_success``: rate of one task, None if unknown; ``at_least``: with 95 % confidence."""
 
     completed: int
     failed: int
@@ -129,7 +131,6 @@ class RegionalCheckpoints:
 def regional_checkpoints(
     job: JobCurrent, plan: Plan, regions: int, until: datetime
 ) -> RegionalCheckpoints:
-    """One query."""
     until = min(until, job.last_seen_at or job.as_of)
     recent = CheckpointFact.objects.filter(
         cluster=job.cluster,
@@ -141,10 +142,10 @@ def regional_checkpoints(
         completed=Count("pk", filter=Q(outcome="completed")),
         failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)),
     )
-    tried = Outcomes(counts["completed"], counts["failed"], plan.tasks)
-    is_known = tried.completed + tried.failed >= LEAST_CHECKPOINTS
-    success = task_success(tried) if is_known and tried.failed else None
-    least = least_task_success(tried) if is_known else None
+    outcomes = Outcomes(counts["completed"], counts["failed"], plan.tasks)
+    is_known = outcomes.completed + outcomes.failed >= LEAST_CHECKPOINTS
+    success = task_success(outcomes) if is_known and outcomes.failed else None
+    least = least_task_success(outcomes) if is_known else None
     now = max(vertex.parallelism for vertex in plan.vertices)
     curve = []
     for parallelism in sorted(
@@ -154,17 +155,22 @@ def regional_checkpoints(
             max(1, round(vertex.parallelism * parallelism / now)) if vertex.parallelism > 1 else 1
             for vertex in plan.vertices
         )
-        parts = min(tasks, max(1, round(regions * parallelism / now))) if regions > 1 else 1
+        region_count = min(tasks, max(1, round(regions * parallelism / now))) if regions > 1 else 1
         shares, bounds = (
-            None if rate is None else _shares(rate, tasks, parts) for rate in (success, least)
+            None if rate is None else _shares(rate, tasks, region_count)
+            for rate in (success, least)
         )
-        curve.append(AtParallelism(parallelism, tasks, parts, parallelism == now, shares, bounds))
-    return RegionalCheckpoints(tried.completed, tried.failed, success, least, curve)
+        curve.append(
+            AtParallelism(parallelism, tasks, region_count, parallelism == now, shares, bounds)
+        )
+    return RegionalCheckpoints(outcomes.completed, outcomes.failed, success, least, curve)
 
 
-def _shares(rate: float, tasks: int, parts: int) -> Shares:
+def _shares(rate: float, tasks: int, region_count: int) -> Shares:
     share, reuse = PROPOSED_LIMITS
-    by_region = regional_share(1 - rate ** (tasks / parts), parts, int(share * parts + 1e-9), reuse)
+    by_region = regional_share(
+        1 - rate ** (tasks / region_count), region_count, int(share * region_count + 1e-9), reuse
+    )
     return Shares(rate**tasks, by_region)
 
 
@@ -190,7 +196,7 @@ class VertexRegions:
 @dataclass(frozen=True)
 class Failover:
     """``largest``: tasks of the largest region. ``by_plan``: regions of the plan, whatever the
-    failover strategy. TaskManagers and hosts: those whose loss restarts most first.
+    failover strategy. TaskManagers and hosts whose loss restarts most come first.
     """
 
     tasks: int
@@ -246,7 +252,7 @@ def failover(
 
 
 def restart_delay_ms(configuration: Mapping[str, Any] | None) -> float | None:
-    """The configured fixed delay; None if there is none."""
+    """The configured fixed delay, or None."""
     text = str((configuration or {}).get(_DELAY) or "").strip().lower()
     match = _DURATION.fullmatch(text)
     return int(match[1]) * _UNIT_MS[match[2]] if match else None
@@ -263,7 +269,7 @@ def _vertices(
 ) -> tuple[VertexRegions, ...]:
     rates = newest_windows(job.cluster, job.job_id, since, until)
     vertices = []
-    for vertex, of_subtasks in zip(plan.vertices, labels, strict=True):
+    for vertex, subtask_labels in zip(plan.vertices, labels, strict=True):
         window = rates.get(vertex.vertex_id)
         # A source has no input of its own.
         rate = (window.records_in_per_s or window.records_out_per_s) if window else None
@@ -277,8 +283,8 @@ def _vertices(
                 vertex_id=vertex.vertex_id,
                 name=vertex.name,
                 parallelism=vertex.parallelism,
-                regions=len(np.unique(of_subtasks)),
-                restarts=int(sizes[of_subtasks].max()),
+                regions=len(np.unique(subtask_labels)),
+                restarts=int(sizes[subtask_labels].max()),
                 alone_records=lost,
             )
         )

@@ -22,12 +22,12 @@ from webapp.lib.outage import Outage
 from webapp.storage.operator_growth import operator_trends
 from webapp.storage.xray import xray_reader
 from webapp.storage.xray.contents import Xray
-from webapp.storage.xray.location import NotLocated, located
+from webapp.storage.xray.location import NotLocated, find_metadata
 
 HISTORY = timedelta(days=30)
 MOST_OBSERVED = 200
 DATED_WITHIN = timedelta(seconds=1)
-"""REST and the log date a restart differently."""
+"""The greatest difference between the times of a restart in REST and in the log."""
 _JOB_IN_PATH = re.compile(r"/([0-9a-f]{32})/chk-\d+")
 CHECKPOINT, SAVEPOINT, LOCAL = "checkpoint", "savepoint", "local"
 
@@ -94,12 +94,12 @@ def _restore_kind(start: Start, snapshot: Restored, local: bool) -> str:
 
 
 def _sizes(job: JobCurrent, snapshots: Iterable[Restored]) -> dict[Restored, int | None]:
-    """Sizes of snapshots with a known id. One query."""
-    owners = {
-        snapshot: (match[1] if (match := _JOB_IN_PATH.search(snapshot.path or "")) else job.job_id)
-        for snapshot in snapshots
-        if snapshot.checkpoint_id is not None
-    }
+    """Sizes of snapshots with a known id."""
+    owners: dict[Restored, str] = {}
+    for snapshot in snapshots:
+        if snapshot.checkpoint_id is not None:
+            match = _JOB_IN_PATH.search(snapshot.path or "")
+            owners[snapshot] = match[1] if match else job.job_id
     rows = CheckpointFact.objects.filter(
         cluster=job.cluster,
         job_id__in=set(owners.values()),
@@ -107,8 +107,10 @@ def _sizes(job: JobCurrent, snapshots: Iterable[Restored]) -> dict[Restored, int
         checkpoint_id__in={snapshot.checkpoint_id for snapshot in owners},
     ).order_by("trigger_time")
     sizes: dict[tuple[str, int | None], int | None] = {
-        (job_id, number): size
-        for job_id, number, size in rows.values_list("job_id", "checkpoint_id", "state_bytes")
+        (job_id, checkpoint_id): size
+        for job_id, checkpoint_id, size in rows.values_list(
+            "job_id", "checkpoint_id", "state_bytes"
+        )
     }
     return {
         snapshot: sizes.get((owner, snapshot.checkpoint_id)) for snapshot, owner in owners.items()
@@ -129,22 +131,23 @@ def restore_range(
     observed: Sequence[tuple[float, int | None]], size_bytes: int | None
 ) -> RestoreRange | None:
     """``observed``: (ms, bytes) of restores of one kind. None if no size is known."""
-    known = [(ms, size) for ms, size in observed if size]
-    if not known or size_bytes is None:
+    if size_bytes is None:
         return None
-    ratios = [(ms, size_bytes / size) for ms, size in known]
+    ratios = [(ms, size_bytes / size) for ms, size in observed if size]
+    if not ratios:
+        return None
     return RestoreRange(
         least_ms=min(ms * min(ratio, 1) for ms, ratio in ratios),
         expected_ms=median(ms * max(ratio, 1) for ms, ratio in ratios),
         most_ms=max(ms * max(ratio, 1) for ms, ratio in ratios),
-        observations=len(known),
+        observations=len(ratios),
     )
 
 
 @dataclass(frozen=True)
 class UnionReads:
-    """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files``, one after
-    the other. State within the ``_metadata`` is sent with deployments instead.
+    """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files`` in turn.
+    State within the ``_metadata`` is sent with deployments instead.
     """
 
     operator_id: str
@@ -191,7 +194,7 @@ _NONE_COMPLETED = {
 @dataclass(frozen=True)
 class Choice:
     """A snapshot to restore from. ``files``: None if its ``_metadata`` was not read.
-    ``largest_bytes`` of the subtask with most state, which the restore waits for. ``estimate``: None
+    ``largest_bytes``: the subtask with most state, which the restore waits for. ``estimate``: None
     if no restore of this kind was observed with its size.
     """
 
@@ -223,7 +226,7 @@ class JobRestores:
 
 
 def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
-    """Restores before ``until``. About ten queries; reads at most two ``_metadata`` files."""
+    """Restores before ``until``, by about ten queries and at most two ``_metadata`` files."""
     unknown: list[str] = []
     local = local_recovery(job.configuration)
     observed = observed_restores(job, bool(local), until)
@@ -248,7 +251,7 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
             unions, unions_of = _unions(xray, job), fact.checkpoint_id
         choices.append(_choice(kind, fact, xray, observed))
         if kind == CHECKPOINT:
-            choices.append(_local(choices[-1], observed))
+            choices.append(_local_choice(choices[-1], observed))
     is_split = (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS
     setting = f"{_LOCAL_SETTINGS[0 if is_split else 1]}: true"
     if is_split:
@@ -287,7 +290,7 @@ def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
         )
         return None
     try:
-        return xray_reader.xray(located(fact.external_path))
+        return xray_reader.xray(find_metadata(fact.external_path))
     except FileNotFoundError:
         unknown.append(
             message(
@@ -324,9 +327,9 @@ def _choice(
     )
 
 
-def _local(remote: Choice, observed: Sequence[ObservedRestore]) -> Choice:
-    estimate = restore_range(_times_and_sizes(observed, LOCAL), remote.state_bytes)
-    return replace(remote, kind=LOCAL, path=None, files=0, file_bytes=0, estimate=estimate)
+def _local_choice(checkpoint: Choice, observed: Sequence[ObservedRestore]) -> Choice:
+    estimate = restore_range(_times_and_sizes(observed, LOCAL), checkpoint.state_bytes)
+    return replace(checkpoint, kind=LOCAL, path=None, files=0, file_bytes=0, estimate=estimate)
 
 
 def _times_and_sizes(

@@ -30,12 +30,12 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.known_bugs import facts_of
 from webapp.fleet.models import JobCurrent
 from webapp.storage.auditing.audit_request import spellings
-from webapp.storage.xray.location import NotLocated, located, metadata_path, root_of
+from webapp.storage.xray.location import NotLocated, find_metadata, metadata_path, root_of
 
 MOST_BYTES = 100_000_000
 MOST_HANDLES = 300_000
 MOST_ENTRIES = 500_000
-"""Of all directories that have files of the snapshot."""
+"""Entries to list, in all directories that have files of the snapshot."""
 MOST_LISTING_S = 30
 MOST_RUNS = 20
 """Jobs whose id begins as the snapshot's directory says."""
@@ -62,7 +62,7 @@ def preflight(
             return Answer(None, why=message("No retained snapshot of this job is known: name one."))
         written = newest.external_path or ""
     try:
-        file = located(written)
+        file = find_metadata(written)
         contents = _read(file)
     except FileNotFoundError:
         return Answer(written, why=message("{path:text} is not there.", path=written))
@@ -123,7 +123,7 @@ def _newest_operators(job: JobCurrent) -> Mapping[str, PlannedOperator] | None:
     if newest is None:
         return None
     try:
-        return _read(located(newest.external_path or "")).planned()
+        return _read(find_metadata(newest.external_path or "")).planned()
     except (NotLocated, IngestError, OSError):
         return None
 
@@ -230,11 +230,8 @@ def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
     missing, unchecked = _missing(paths)
     for key, least_lengths in contents.paths.items():
         contents.operators[key].missing = len(missing & least_lengths.keys())
-    own_directory, header, properties = (
-        owner_directory(file.directory),
-        contents.header,
-        contents.properties,
-    )
+    header, properties = contents.header, contents.properties
+    own_directory = owner_directory(file.directory)
     foreign = {_parent(path) for path in paths if not is_below(_canonical(path), own_directory)}
     return Snapshot(
         file.path,

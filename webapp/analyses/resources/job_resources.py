@@ -44,7 +44,7 @@ LEAST_HOURS = 23
 PEAK = 1.5
 """In multiples of a usual hour. A day without such a peak may lack the usual load."""
 GONE = timedelta(minutes=5)
-"""A TaskManager without a sample this long before the newest one has gone."""
+"""A TaskManager has gone if its last sample is older than the newest one by more than this."""
 ONE_LISTING = timedelta(seconds=2)
 """TaskManagers of one listing are sampled one after the other."""
 _CONFIGURED = (
@@ -149,8 +149,8 @@ STATES = ("tight", "unknown", "ok", "spare")
 @dataclass(frozen=True)
 class JobResources:
     """``memory_bytes``: the job's share of its TaskManagers' processes, by slots in use;
-    ``unused_bytes``: its share of their unused memory. None is unknown. ``parts``: the largest size
-    and the highest use on any TaskManager of the last day. ``observation``: None for one moment.
+    ``unused_bytes``: of their unused memory. None is unknown. ``parts``: the largest size and
+    highest use on any TaskManager of the last day. ``observation``: None for one moment.
     """
 
     cluster: str
@@ -206,6 +206,7 @@ def resources_of(
     parts = combine_parts([*current, *gone])
     per_taskmanager = sum(part.spare_bytes for part in parts)
     shares = [1.0 if (share := budget.share(job_id)) is None else share for budget in current]
+    memory_bytes = _weighted_sum((budget.process_bytes for budget in current), shares)
     return JobResources(
         cluster,
         job_id,
@@ -215,7 +216,7 @@ def resources_of(
         None
         if any(budget.job_slots is None for budget in current)
         else sum((budget.job_slots or {}).get(job_id, 0) for budget in current),
-        _rounded(_weighted_sum((budget.process_bytes for budget in current), shares)),
+        None if memory_bytes is None else round(memory_bytes),
         round(per_taskmanager * sum(shares)),
         _weighted_sum(
             (budget.cpu_allotted for budget in current),
@@ -229,19 +230,19 @@ def resources_of(
 def combine_parts(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
     """Parts of equally configured TaskManagers: sizes must suit the one that needs most."""
     memory_parts = []
-    for same in zip(*(each.parts for each in budgets), strict=True):
-        state = min((part.state for part in same), key=STATES.index)
-        used = [part.used_bytes for part in same if part.used_bytes is not None]
-        configured = [part.configured_bytes for part in same if part.configured_bytes is not None]
+    for parts in zip(*(each.parts for each in budgets), strict=True):
+        state = min((part.state for part in parts), key=STATES.index)
+        used = [part.used_bytes for part in parts if part.used_bytes is not None]
+        configured = [part.configured_bytes for part in parts if part.configured_bytes is not None]
         suggested = [
             part.suggested_bytes
-            for part in same
+            for part in parts
             if part.state == state and part.suggested_bytes is not None
         ]
         sufficient = max(suggested, default=None) if state in ("tight", "spare") else None
         memory_parts.append(
             MemoryPart(
-                same[0].name,
+                parts[0].name,
                 max(configured, default=None),
                 max(used, default=None),
                 state,
@@ -275,21 +276,17 @@ def group_jobs(
 
 
 def _weighted_sum(values: Iterable[float | None], shares: Sequence[float]) -> float | None:
-    known = [
+    weighted = [
         None if value is None else value * share
         for value, share in zip(values, shares, strict=True)
     ]
-    return None if None in known else sum(value or 0 for value in known)
-
-
-def _rounded(value: float | None) -> int | None:
-    return None if value is None else round(value)
+    return None if None in weighted else sum(value or 0 for value in weighted)
 
 
 log = logging.getLogger(__name__)
 
 CLUSTER = "cluster"
-"""A grouping of jobs. The others are labels of clusters."""
+"""The default grouping of jobs. All other groupings are labels of clusters."""
 _CACHED_CLASSES = (MemoryPart, TaskManagerBudget, Observation, JobResources, Group)
 
 
@@ -346,7 +343,7 @@ def groupings() -> tuple[str, ...]:
 
 
 def look_up_fleet(now: datetime, by: str = CLUSTER) -> FleetResources | None:
-    """Most unused memory first, ``by`` one of :func:`groupings`; None without the lake."""
+    """Jobs with most unused memory first, ``by`` one of :func:`groupings`; None without the lake."""
     at = end_of_step(now)
     key = answer_key("fleet-resources", (*_CACHED_CLASSES, FleetResources), at, by)
     cached = cache.get(key)
@@ -373,8 +370,8 @@ def look_up_fleet(now: datetime, by: str = CLUSTER) -> FleetResources | None:
         for (cluster, job_id), job_budgets in by_job.items()
         if (resources := resources_of(cluster, job_id, job_budgets))
     ]
-    of_clusters = JobCurrent.objects.filter(cluster__in={cluster for cluster, _ in by_job})
-    rows = of_clusters.values_list("cluster", "job_id", "name").iterator()
+    cluster_jobs = JobCurrent.objects.filter(cluster__in={cluster for cluster, _ in by_job})
+    rows = cluster_jobs.values_list("cluster", "job_id", "name").iterator()
     names = {
         (cluster, job_id): name or ""
         for cluster, job_id, name in rows

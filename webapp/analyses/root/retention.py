@@ -1,5 +1,3 @@
-"""Files of a root that nobody deletes, and who may still need them."""
-
 from collections.abc import Iterator
 
 from django.urls import reverse
@@ -45,21 +43,25 @@ def retention(figures: RootFigures, inputs: Inputs) -> Document:
 
 def _verdict(snapshots: Retention) -> Verdict:
     if not snapshots.running:
-        none = message(
-            "No job that has not ended writes to this root; snapshots of ended jobs are below."
+        return Verdict(
+            "done",
+            message(
+                "No job that has not ended writes to this root; snapshots of ended jobs are below."
+            ),
         )
-        return Verdict("done", none)
     if snapshots.unsafe_age_ms is None:
-        unknown = message(
-            "The age of the oldest file needed by a job that has not ended is not known."
+        return Verdict(
+            "unknown",
+            message("The age of the oldest file needed by a job that has not ended is not known."),
         )
-        return Verdict("unknown", unknown)
-    sentence = message(
-        "A job that has not ended still needs a file written {age:name} before the audit: a "
-        "rule with a lower age limit breaks its restore.",
-        age=duration_text(snapshots.unsafe_age_ms),
+    return Verdict(
+        "warn",
+        message(
+            "A job that has not ended still needs a file written {age:name} before the audit: a "
+            "rule with a lower age limit breaks its restore.",
+            age=duration_text(snapshots.unsafe_age_ms),
+        ),
     )
-    return Verdict("warn", sentence)
 
 
 def _blocks(snapshots: Retention) -> Iterator[Block]:
@@ -74,8 +76,8 @@ def _owner_link(owner: EndedJob | RunningJob | KeptSavepoint) -> Value:
     return job_link(owner.cluster, owner.job_id, text) if owner.cluster and owner.job_id else text
 
 
-def _needed_by(kept: EndedJob | KeptSavepoint) -> str:
-    return ", ".join(kept.needed_by)
+def _needed_by(owner: EndedJob | KeptSavepoint) -> str:
+    return ", ".join(owner.needed_by)
 
 
 def _savepoints(snapshots: Retention) -> Table:

@@ -17,12 +17,12 @@ from webapp.lib.instants import drawable
 
 MOST_STARTS = 12
 MOST_COMPARED = 60
-"""Earlier starts of jobs of the name, including this job."""
+"""Earlier starts of this job and of other jobs of its name."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """``usual_ms``: the median at earlier starts of jobs of the name; None if unknown."""
+    """``usual_ms``: the median of earlier starts of jobs of this name; None if unknown."""
 
     name: str
     duration_ms: int
@@ -88,7 +88,7 @@ class Start:
 
 @dataclass(frozen=True)
 class JobStarts:
-    """``starts``, newest first. ``compared``: number of starts of the name, by ``jobs`` job ids."""
+    """``starts``: newest first. ``compared``: number of starts of ``jobs`` jobs of this name."""
 
     starts: Sequence[Start]
     compared: int
@@ -105,7 +105,7 @@ def job_starts(
     until: datetime | None = None,
     most: int = MOST_STARTS,
 ) -> JobStarts:
-    """Starts whose last task ran in this time. Two queries."""
+    """Starts whose last task ran in this time."""
     completed = CheckpointFact.objects.filter(
         cluster=job.cluster,
         job_id=OuterRef("job_id"),
@@ -135,15 +135,15 @@ def job_starts(
     )
     if not rows:
         return JobStarts((), 0, 0)
-    same_name = (
+    job_ids = (
         JobCurrent.objects.filter(cluster=job.cluster, name=job.name).values("job_id")
         if job.name
         else [job.job_id]
     )
-    of_name = JobStart.objects.filter(
-        cluster=job.cluster, job_id__in=same_name, at__lte=rows[0].at
+    name_starts = JobStart.objects.filter(
+        cluster=job.cluster, job_id__in=job_ids, at__lte=rows[0].at
     ).order_by("-at", "-id")
-    compared = list(of_name.defer("detail")[:MOST_COMPARED])
+    compared = list(name_starts.defer("detail")[:MOST_COMPARED])
     return JobStarts(
         [_start(row, [start for start in compared if start.at < row.at]) for row in rows],
         len(compared),
@@ -195,8 +195,9 @@ def _restored_of(row: Any) -> Restored | None:
 
 
 def _median(earlier: Sequence[JobStart], name: str) -> int | None:
-    known = [value for start in earlier if (value := getattr(start, f"{name}_ms")) is not None]
-    return median_low(known) if known else None
+    values = (getattr(start, f"{name}_ms") for start in earlier)
+    durations = [value for value in values if value is not None]
+    return median_low(durations) if durations else None
 
 
 MOST_LINES = 5_000
@@ -217,8 +218,8 @@ class Download:
 
 @dataclass(frozen=True)
 class JarDownloads:
-    """Downloads, longest first, of the newest start that has some, else of the newest start. If no
-    start was seen to its end: all logged downloads, and ``at`` is that of the first.
+    """Downloads, longest first, of the newest start that has downloads, else of the newest start.
+    If no start was seen to its end: all logged downloads; ``at`` is that of the first.
     """
 
     at: datetime | None
@@ -228,30 +229,30 @@ class JarDownloads:
 
 
 def jar_downloads(job: JobCurrent, starts: JobStarts, until: datetime) -> JarDownloads:
-    """At most two queries."""
     lines = _lines(job, starts.starts, until)
     start = next(
         (start for start in starts.starts if any(_is_during(start, at) for _, at, _ in lines)),
         starts.newest,
     )
-    logged: dict[str, list[tuple[datetime, str]]] = {}
+    files_by_process: dict[str, list[tuple[datetime, str]]] = {}
     for process, at, path in lines:
         if start is None or _is_during(start, at):
-            logged.setdefault(process, []).append((at, path))
-    deployed = _deployed(job, start, logged) if start and logged else {}
+            files_by_process.setdefault(process, []).append((at, path))
+    deployed_at = _deployed(job, start, files_by_process) if start and files_by_process else {}
     downloads = [
-        _download(process, files, deployed.get(process)) for process, files in logged.items()
+        _download(process, files, deployed_at.get(process))
+        for process, files in files_by_process.items()
     ]
     return JarDownloads(
         start.at if start else min((at for _, at, _ in lines), default=None),
         high_availability(job),
-        len({path for files in logged.values() for _, path in files}),
+        len({path for files in files_by_process.values() for _, path in files}),
         sorted(downloads, key=lambda download: (-(download.at_most_ms or 0), download.process)),
     )
 
 
 def high_availability(job: JobCurrent) -> bool | None:
-    """Whether the cluster's configuration switches it on; None if unknown. Flink's default is off."""
+    """Whether high availability is configured; None if unknown. Flink's default is off."""
     if not job.configuration:
         return None
     value = next(
@@ -275,10 +276,10 @@ def _lines(
 
 
 def _deployed(
-    job: JobCurrent, start: Start, logged: dict[str, list[tuple[datetime, str]]]
+    job: JobCurrent, start: Start, files_by_process: dict[str, list[tuple[datetime, str]]]
 ) -> dict[str, datetime]:
     begin, end = _span(start)
-    first = min(at for files in logged.values() for at, _ in files)
+    first = min(at for files in files_by_process.values() for at, _ in files)
     tasks = LogEvent.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
@@ -305,10 +306,8 @@ def _download(
 
 
 def _span(start: Start) -> tuple[datetime, datetime]:
-
-    return drawable(start.begun_at or start.at) - CLOCKS_APART, drawable(
-        start.running_at
-    ) + CLOCKS_APART
+    begin, end = drawable(start.begun_at or start.at), drawable(start.running_at)
+    return begin - CLOCKS_APART, end + CLOCKS_APART
 
 
 def _is_during(start: Start, at: datetime) -> bool:

@@ -15,7 +15,7 @@ _PHASES = ("slots", "deploy", "restore")
 
 @dataclass
 class TroubledSecond:
-    """``phase`` of the start at this time; None if there was none, or its end was not seen."""
+    """``phase`` of the start at this time; None if there was no start, or its end was not seen."""
 
     at: datetime
     phase: str | None
@@ -32,7 +32,7 @@ class TroubledSecond:
 @dataclass(frozen=True)
 class RpcTroubles:
     """Timed-out calls and missing partitions in the hour up to ``until``. ``seconds``: worst first.
-    ``cut``: there are more lines than are read. ``is_known``: a log was read for the hour.
+    ``cut``: lines were left out. ``is_known``: a log was read for the hour.
     """
 
     until: datetime
@@ -46,13 +46,12 @@ class RpcTroubles:
 
 
 def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start]) -> RpcTroubles:
-    """Two queries at most."""
     last_seen = job.last_seen_at or job.as_of
     until = min(until, last_seen) if until else last_seen
     # Log lines may be newer than the last answer of REST.
     start, end = until - LOOK_BACK, until + timedelta(minutes=1)
-    of_job = {"cluster": job.cluster, "job_id": job.job_id}
-    lines = LogEvent.objects.filter(**of_job, ts__gte=start, ts__lte=end)
+    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
+    lines = LogEvent.objects.filter(**job_rows, ts__gte=start, ts__lte=end)
     reported = lines.filter(
         kind__in=("slot_request_failed", "task_state"), reason__in=(TIMED_OUT, NOT_FOUND)
     ).order_by("-ts", "-id")
@@ -63,7 +62,7 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     seconds: dict[datetime, TroubledSecond] = {}
     seen_tasks: set[tuple[object, ...]] = set()
 
-    def second(at: datetime) -> TroubledSecond:
+    def second_of(at: datetime) -> TroubledSecond:
         at = at.replace(microsecond=0)
         return seconds.setdefault(at, TroubledSecond(at, _phase(at, starts)))
 
@@ -74,16 +73,16 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
             continue
         seen_tasks.add(task)
         if kind == "slot_request_failed":
-            second(at).slots += 1
+            second_of(at).slots += 1
         elif reason == NOT_FOUND:
-            second(at).partitions += 1
+            second_of(at).partitions += 1
         else:
-            second(at).deployments += 1
+            second_of(at).deployments += 1
     losses = JobAnnotation.objects.filter(
-        **of_job, kind="taskmanager_lost", at__gte=start, at__lte=end
+        **job_rows, kind="taskmanager_lost", at__gte=start, at__lte=end
     )
     for at in losses.order_by("-at").values_list("at", flat=True)[:MOST_LOST]:
-        second(at).taskmanagers_lost += 1
+        second_of(at).taskmanagers_lost += 1
     troubled = seconds.values()
     return RpcTroubles(
         until,
@@ -100,11 +99,11 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
 
 def _phase(at: datetime, starts: Sequence[Start]) -> str | None:
     for start in starts:
-        begins = start.at
+        begin = start.at
         for name in _PHASES:
             phase = start.phase_of.get(name)
-            ends = begins + timedelta(milliseconds=phase.duration_ms if phase else 0)
-            if begins - timedelta(seconds=1) < at <= ends:
+            end = begin + timedelta(milliseconds=phase.duration_ms if phase else 0)
+            if begin - timedelta(seconds=1) < at <= end:
                 return name
-            begins = ends
+            begin = end
     return None

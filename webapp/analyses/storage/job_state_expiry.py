@@ -11,14 +11,14 @@ from ingest.metadata.keyed_states import MOST_BYTES, described_states
 from ingest.metadata.pieces import Handle, KeyedState, Operator, Stream
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
-from webapp.storage.xray.location import NotLocated, located, referred
+from webapp.storage.xray.location import NotLocated, find_metadata, find_state_file
 
 MOST_METADATA_BYTES = 16_000_000
 MOST_STATES = 200
 NAMED = 5
-"""States in a sentence."""
+"""So many states are named in a sentence."""
 MOST_FILES = 20
-"""Opened for descriptions outside the ``_metadata``, one by operator."""
+"""Descriptions outside the ``_metadata`` to open, one for each operator."""
 MOST_READING_S = 10
 """Then no further file is opened: pages do not wait for a slow storage."""
 _KINDS_WITH_DESCRIPTION = tuple(
@@ -71,7 +71,7 @@ class StateExpiry:
 
 
 def named_states(states: Sequence[NamedState]) -> str:
-    """The first states, with shortened names: those of SQL operators may take kilobytes."""
+    """The first states, with shortened names, since names of SQL operators may take kilobytes."""
     return ", ".join(
         f"{brief(state.operator)}: {brief(state.name)}" for state in states[:NAMED]
     ) + ("…" if len(states) > NAMED else "")
@@ -86,7 +86,7 @@ def job_state_expiry(job: JobCurrent) -> StateExpiry:
     if newest is None or not newest.external_path:
         return StateExpiry(why=message("No completed checkpoint of this job with a path is known."))
     try:
-        file = located(newest.external_path)
+        file = find_metadata(newest.external_path)
         if file.size is None or file.size > MOST_METADATA_BYTES:
             return StateExpiry(
                 why=message(
@@ -109,14 +109,17 @@ def job_state_expiry(job: JobCurrent) -> StateExpiry:
 
 
 def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
-    first: dict[str, tuple[Operator, Stream | None]] = {}
+    streams: dict[str, tuple[Operator, Stream | None]] = {}
     for piece in file.pieces():
         if isinstance(piece, KeyedState):
-            _, known = first.get(piece.operator.operator_id, (piece.operator, None))
-            first[piece.operator.operator_id] = piece.operator, known or _describing(piece)
+            _, stream = streams.get(piece.operator.operator_id, (piece.operator, None))
+            streams[piece.operator.operator_id] = (
+                piece.operator,
+                stream or _description_stream(piece),
+            )
     states: list[NamedState] = []
     deadline = monotonic() + MOST_READING_S
-    for number, (key, (operator, stream)) in enumerate(first.items()):
+    for number, (key, (operator, stream)) in enumerate(streams.items()):
         name = operator.name or names.get(key) or key
         may_open = number < MOST_FILES and monotonic() < deadline
         content = (
@@ -131,7 +134,7 @@ def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
     return states[:MOST_STATES]
 
 
-def _describing(keyed_state: KeyedState) -> Stream | None:
+def _description_stream(keyed_state: KeyedState) -> Stream | None:
     return next(
         (
             part.stream
@@ -151,7 +154,7 @@ def _description(file: MetadataFile, stream: Stream) -> bytes | None:
     if stream.path is None:
         return None
     try:
-        return _read(referred(stream.path), stream.offset or 0, stream.bytes)
+        return _read(find_state_file(stream.path), stream.offset or 0, stream.bytes)
     except (NotLocated, OSError):
         return None
 

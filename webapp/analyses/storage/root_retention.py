@@ -29,13 +29,13 @@ from webapp.storage.models import JobStorage, RootFigures, StorageAudit
 from webapp.work.run_files import file_uris
 
 MOST_READ = 500_000
-"""Rows of a list: two seconds and some 200 MB."""
+"""Reading so many rows of a list takes two seconds and some 200 MB."""
 KEPT_S = 24 * 3600
 _LISTS = (STORAGE_REFERENCE.name, STORAGE_LIVE.name)
 
 
 def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
-    """By job directory, when its oldest referenced file was written; None without lists."""
+    """Job directory → when its oldest referenced file was written; None without lists."""
     key = f"oldest-files:{audit.audit_id}"
     cached: dict[str, datetime] | None = cache.get(key)
     if cached is not None:
@@ -56,7 +56,7 @@ def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
 def _oldest_referred(manifest: Manifest, audit: StorageAudit) -> dict[str, datetime]:
     references = _column_table(manifest, audit, STORAGE_REFERENCE.name, ("metadata_path", "path"))
     files = _column_table(manifest, audit, STORAGE_LIVE.name, ("path", "modified"))
-    # A third of the time and memory of a join.
+    # Takes a third of the time and memory of a join.
     positions = pc.index_in(references["path"], value_set=files["path"])
     written = files["modified"].combine_chunks().take(positions.combine_chunks())
     oldest = pa.table({"metadata_path": references["metadata_path"], "modified": written}).group_by(
@@ -121,7 +121,7 @@ class Retention:
 
 
 def root_retention(figures: RootFigures) -> Retention:
-    """Seven queries, and once a day the lists of an audit."""
+    """Takes seven queries and, once a day, the lists of an audit."""
     unknown: list[str] = []
     oldest = oldest_files(figures.audit)
     running = _running(figures, oldest or {})

@@ -17,11 +17,11 @@ from webapp.work.run_files import file_uris, parquet_batches
 
 MOST_AUDITS = 12
 MOST_SCANNED = 5_000_000
-"""Rows of one audit that are searched for one path: some seconds."""
+"""Searching so many rows of an audit for one path takes some seconds."""
 MOST_BESIDE = 500_000
 BATCH_ROWS = 50_000
-LISTED = (STORAGE_FILE.name, STORAGE_LIVE.name)
-_OF_FILE = ("bytes", "modified", "verdict", "reason", "first_seen_at")
+TABLES = (STORAGE_FILE.name, STORAGE_LIVE.name)
+_COLUMNS = ("bytes", "modified", "verdict", "reason", "first_seen_at")
 
 
 class TooMany(Exception):
@@ -42,7 +42,7 @@ class Listed:
 @dataclass(frozen=True)
 class History:
     """``seen``: the file in the newest audit that listed it; ``gone``: the next audit, which did
-    not list it. ``audits_read``: number of audits that were read.
+    not. ``audits_read``: number of audits that were read.
     """
 
     seen: Listed | None
@@ -52,24 +52,24 @@ class History:
 
 
 def history(path: str) -> History:
-    """Raises :class:`TooMany`, ``OSError`` and ``BadManifest``."""
+    """Searches the newest audits. Raises :class:`TooMany`, ``OSError`` and ``BadManifest``."""
     gone: StorageAudit | None = None
     audits_read, newest = 0, None
-    for audit in _covering(path):
+    for audit in _audits_covering(path):
         newest = newest or audit
         audits_read += 1
         manifest = loading.read_manifest(audit)
         rows = [
             row
-            for table in LISTED
-            for row in _rows(manifest, audit, table, "path", [path], _OF_FILE)
+            for table in TABLES
+            for row in _rows(manifest, audit, table, "path", [path], _COLUMNS)
         ]
         if rows:
             return History(
                 Listed(
                     audit.audit_id,
                     cast("datetime", audit.as_of),
-                    **{name: rows[0][name] for name in _OF_FILE},
+                    **{name: rows[0][name] for name in _COLUMNS},
                 ),
                 gone,
                 audits_read,
@@ -83,7 +83,7 @@ def files_of_jobs(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[st
     """Files in the directories of these jobs. Raises the errors of :func:`history`."""
     manifest = loading.read_manifest(audit)
     rows: list[dict[str, Any]] = []
-    for table in LISTED:
+    for table in TABLES:
         for row in _rows(manifest, audit, table, "job_id", job_ids, ("path", "modified", "job_id")):
             rows.append(row)
             if len(rows) > MOST_BESIDE:
@@ -104,7 +104,7 @@ def referrers(audit: StorageAudit, path: str) -> list[str]:
     return sorted(row["metadata_path"] for row in rows)
 
 
-def _covering(path: str) -> Iterator[StorageAudit]:
+def _audits_covering(path: str) -> Iterator[StorageAudit]:
     audits = (
         StorageAudit.objects.loaded()
         .filter(files_kept=True)
@@ -118,16 +118,16 @@ def _rows(
     audit: StorageAudit,
     table: str,
     column: str,
-    wanted: Collection[str],
+    values: Collection[str],
     columns: tuple[str, ...],
 ) -> Iterator[dict[str, Any]]:
     if table in manifest.tables and manifest.tables[table].rows > MOST_SCANNED:
         raise TooMany
-    values = pa.array(sorted(wanted), pa.string())
+    value_set = pa.array(sorted(values), pa.string())
     names = tuple(dict.fromkeys(("audit_id", column, *columns)))
     for batch in parquet_batches(file_uris(manifest, table), BATCH_ROWS, names):
         matches = pc.and_(
-            pc.is_in(batch[column].cast(pa.string()), values),
+            pc.is_in(batch[column].cast(pa.string()), value_set),
             pc.equal(batch["audit_id"].cast(pa.string()), audit.audit_id),
         )
         if pc.any(matches).as_py():

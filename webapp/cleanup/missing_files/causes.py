@@ -35,8 +35,8 @@ LEAST_GONE = 2
 
 @dataclass(frozen=True)
 class Removals:
-    """Files that went between two audits, of jobs that had ended before: in their directories Flink
-    deletes nothing any more. ``own_*``: files of the job whose file is missing.
+    """Files of ended jobs that disappeared between two audits; Flink deletes nothing of these jobs
+    any more. ``own_*``: files of the job whose file is missing.
     """
 
     files: int
@@ -68,27 +68,27 @@ class Removals:
         """``before``: files of the first audit; ``left``: paths that the second audit still listed."""
         rows = [row for row in before if row["modified"] is not None]
         gone = [row for row in rows if row["path"] not in left]
-        stay = [row for row in rows if row["path"] in left]
+        kept = [row for row in rows if row["path"] in left]
         idle_since: dict[str, datetime] = {}
         for row in rows:
             last = idle_since.get(row["job_id"], row["modified"])
             idle_since[row["job_id"]] = max(row["modified"], last)
-        lost, kept = ({row["job_id"] for row in files} for files in (gone, stay))
+        lost_jobs, kept_jobs = ({row["job_id"] for row in files} for files in (gone, kept))
         newest_gone = max((row["modified"] for row in gone), default=None)
-        oldest_left = min((row["modified"] for row in stay), default=None)
-        last_of_lost = max((idle_since[job] for job in lost), default=None)
+        oldest_kept = min((row["modified"] for row in kept), default=None)
+        last_of_lost = max((idle_since[job] for job in lost_jobs), default=None)
         return cls(
             files=len(rows),
             gone=len(gone),
             jobs=len(idle_since),
-            lost_jobs=len(lost),
+            lost_jobs=len(lost_jobs),
             own_files=sum(row["job_id"] == own_job for row in rows),
             own_gone=sum(row["job_id"] == own_job for row in gone),
-            out_of_order=sum(row["modified"] <= newest_gone for row in stay) if newest_gone else 0,
+            out_of_order=sum(row["modified"] <= newest_gone for row in kept) if newest_gone else 0,
             idle_went=last_of_lost is not None
-            and not lost & kept
-            and all(idle_since[job] > last_of_lost for job in kept),
-            least_age=max(first - oldest_left, timedelta(0)) if oldest_left else None,
+            and not lost_jobs & kept_jobs
+            and all(idle_since[job] > last_of_lost for job in kept_jobs),
+            least_age=max(first - oldest_kept, timedelta(0)) if oldest_kept else None,
             most_age=second - newest_gone if newest_gone else None,
         )
 
@@ -107,10 +107,10 @@ class Cause:
 @dataclass(frozen=True)
 class Circumstances:
     """``moved``: a sentence if a plan moved the file, else "". ``owner``: the job that wrote it;
-    ``owner_ended`` is None if the job is unknown. ``retained``: whether checkpoints are retained on
-    cancellation. ``foreign``: a snapshot of another job refers to the file. ``claimers``: ids of
-    other jobs that were restored from the owner's snapshots. ``superseded``: the job of each
-    referrer has a later complete checkpoint. ``compared``: None without lists of two audits.
+    ``owner_ended``: None if it is unknown. ``retained``: checkpoints are retained on cancellation.
+    ``foreign``: a snapshot of another job refers to the file. ``claimers``: ids of other jobs
+    restored from the owner's snapshots. ``superseded``: the job of each referrer has a later
+    complete checkpoint. ``compared``: None without lists of two audits.
     """
 
     moved: str
@@ -134,7 +134,7 @@ def _causes(facts: Circumstances) -> Iterator[Cause]:
     if facts.moved:
         yield Cause(CLEAN_UP, CERTAIN, facts.moved)
     if facts.compared is not None:
-        yield from _removed(facts.compared)
+        yield from _causes_of_removals(facts.compared)
     was_seen_after_end = facts.owner_end and facts.seen_at and facts.owner_end < facts.seen_at
     discards = facts.owner_ended and facts.retained is False and facts.owner_state != "FAILED"
     if discards and not was_seen_after_end:
@@ -164,7 +164,7 @@ def _causes(facts: Circumstances) -> Iterator[Cause]:
         yield Cause(FLINK_RUNNING, POSSIBLE, because)
 
 
-def _removed(removals: Removals) -> Iterator[Cause]:
+def _causes_of_removals(removals: Removals) -> Iterator[Cause]:
     went = gettext("%(gone)s of %(files)s files of ended jobs went between the two audits") % {
         "gone": count_text(removals.gone),
         "files": count_text(removals.files),
@@ -185,10 +185,10 @@ def _removed(removals: Removals) -> Iterator[Cause]:
             yield Cause(AGE_RULE, POSSIBLE, because)
     if removals.own_went:
         because = gettext("All %(own_files)s files of that directory went together.")
-        alone = removals.lost_jobs == 1 and removals.jobs > 1
+        is_alone = removals.lost_jobs == 1 and removals.jobs > 1
         yield Cause(
             DIRECTORY,
-            LIKELY if alone else POSSIBLE,
+            LIKELY if is_alone else POSSIBLE,
             because % {"own_files": count_text(removals.own_files)},
         )
 

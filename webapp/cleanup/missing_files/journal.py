@@ -50,14 +50,14 @@ class Deed:
 
 def deeds(path: str) -> tuple[list[Deed], list[str]]:
     """Deeds in order of time, and short names of plans with unreadable files."""
-    found: list[Deed] = []
+    all_deeds: list[Deed] = []
     unreadable: list[str] = []
     for plan in CleanupPlan.objects.exclude(state__in=_NOTHING_DONE).order_by("-id")[:MOST_PLANS]:
         try:
-            found += _plan_deeds(plan, path)
+            all_deeds += _plan_deeds(plan, path)
         except (PlanDamaged, OSError):
             unreadable.append(plan.short_name)
-    return sorted(found, key=lambda deed: deed.at), unreadable
+    return sorted(all_deeds, key=lambda deed: deed.at), unreadable
 
 
 def _plan_deeds(plan: CleanupPlan, path: str) -> Iterator[Deed]:

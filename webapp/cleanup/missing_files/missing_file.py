@@ -44,7 +44,7 @@ MOST_COMPARED = 500
 
 @dataclass(frozen=True)
 class Referrer:
-    """A retained snapshot that needs the file. ``ended`` is about its job."""
+    """A retained snapshot that needs the file. ``ended``: whether its job has ended."""
 
     metadata_path: str
     cluster: str
@@ -58,10 +58,10 @@ class Referrer:
 
 @dataclass(frozen=True)
 class Triage:
-    """``present``: None if it is unknown. ``owner_id``: the job id in the path; ``owner`` is None
-    if no cluster reported that job. ``referrers``: from the newest audit that could know them,
-    which began at ``referrers_as_of``. ``gone_by``: the first audit that did not list the file any
-    more. ``unknown``: sentences on what could not be found.
+    """``present``: None if unknown. ``owner_id``: the job id in the path; ``owner`` is None if no
+    cluster reported that job. ``referrers``: from the newest audit that could know them, which
+    began at ``referrers_as_of``. ``gone_by``: the first audit that did not list the file.
+    ``unknown``: sentences on what was not found.
     """
 
     path: str
@@ -176,8 +176,8 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
 def _referrers(
     file: NamedFile, history: History, unknown: list[str]
 ) -> tuple[tuple[Referrer, ...], datetime | None]:
-    """Referrers in stored references and in the newest audits, those of live jobs first; and as of
-    when.
+    """Referrers in stored references and newest audits, those of live jobs first; and when the
+    audit that knows them began.
     """
     audit, paths = history.newest, set()
     if audit is not None:
@@ -187,8 +187,8 @@ def _referrers(
             unknown.append(
                 gettext("What refers to the file could not be read from the newest audit.")
             )
-    lacking = MissingFile.objects.filter(audit__in=latest_audits(), path=file.path[:600])
-    superseded = dict(lacking.values_list("metadata_path", "superseded"))
+    missing_rows = MissingFile.objects.filter(audit__in=latest_audits(), path=file.path[:600])
+    superseded = dict(missing_rows.values_list("metadata_path", "superseded"))
     rows = CheckpointStorage.objects.filter(
         audit__in=latest_audits(), metadata_path__in=paths | superseded.keys()
     )
@@ -274,10 +274,12 @@ def _compare_audits(
         return None
     if JobStorage.objects.filter(audit=first, directory=file.directory, terminal=False).exists():
         return None
-    ended = JobStorage.objects.filter(audit=first, terminal=True, root__in=second.roots).exclude(
-        job_id=""
+    ended_storages = JobStorage.objects.filter(
+        audit=first, terminal=True, root__in=second.roots
+    ).exclude(job_id="")
+    newest_first = ended_storages.order_by("-newest_modified", "-id").values_list(
+        "job_id", flat=True
     )
-    newest_first = ended.order_by("-newest_modified", "-id").values_list("job_id", flat=True)
     job_ids = {file.job_id, *newest_first[:MOST_COMPARED]}
     try:
         before = audited_files.files_of_jobs(first, job_ids)

@@ -42,24 +42,22 @@ def named_file(entered: str) -> NamedFile:
     root = _root_of(path, roots)
     if root is None and path_in_text.startswith("/"):
         # Exceptions of a NameNode contain a path without scheme and authority.
-        for other in roots:
-            scheme, _, rest = other.uri.partition("://")
-            authority, slash, below = rest.partition("/")
+        for root_row in roots:
+            scheme, _, location = root_row.uri.partition("://")
+            authority, slash, below = location.partition("/")
             if scheme in _WITHOUT_AUTHORITY and is_below(
                 path.removeprefix("file:"), slash + below or "/"
             ):
-                path, root = f"{scheme}://{authority}{path.removeprefix('file:')}", other
+                path, root = f"{scheme}://{authority}{path.removeprefix('file:')}", root_row
                 break
     if "/" not in path.removeprefix("file:").strip("/"):
         raise BadUri(
             text,
             gettext("names no file of a checkpoint; give its path or the exception that names it."),
         )
-    directory = _DIRECTORY.search(path)
+    match = _DIRECTORY.search(path)
     place = next((name for name, pattern in _PLACES if pattern.search(path)), UNKNOWN)
-    return NamedFile(
-        path, place, directory[2] if directory else None, directory[1] if directory else None, root
-    )
+    return NamedFile(path, place, match[2] if match else None, match[1] if match else None, root)
 
 
 def _root_of(path: str, roots: list[StorageRoot]) -> StorageRoot | None:

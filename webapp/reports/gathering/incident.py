@@ -30,7 +30,7 @@ def gather(
     made_by: str,
     from_alert: str = "",
 ) -> Report:
-    """About thirty bounded queries for each job. Each attempt of a job is reported."""
+    """Reports each attempt of a job, by about thirty bounded queries."""
     clusters = {
         cluster.name: cluster
         for cluster in Cluster.objects.filter(name__in={job.cluster for job in scope.jobs})
@@ -51,10 +51,10 @@ def gather(
         *_alert_moments(scope, {presented.finding.title for presented in notable}),
         *moments.of_jobs({job.key: job.name for job in jobs}, (scope.start, scope.end)),
     ]
-    missing = [key for key in scope.jobs if key not in rows]
+    missing_jobs = [key for key in scope.jobs if key not in rows]
     unknown = [
         *_omissions(omitted, scope),
-        *unknowns(jobs, clusters, missing, scope, made_at),
+        *unknowns(jobs, clusters, missing_jobs, scope, made_at),
     ]
     incident = pages.Incident(scope, jobs, notable, all_moments, unknown)
     document = pages.pages(incident)
@@ -77,11 +77,11 @@ def gather(
     return cast("Report", texts.fit(report))
 
 
-def _omissions(findings: int, scope: ReportScope) -> Iterator[str]:
-    if findings:
+def _omissions(omitted: int, scope: ReportScope) -> Iterator[str]:
+    if omitted:
         yield message(
             "{findings_left_out:number} less severe findings are left out.",
-            findings_left_out=findings,
+            findings_left_out=omitted,
         )
     if len(scope.jobs) > job_part.MOST_ANALYSED:
         yield message(

@@ -28,12 +28,10 @@ _MS = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Settled checkpoints of the range.
-
-    ``gap``: the longest time without a new recovery point; None if there was none, or it is
-    unknown. ``gap_is_first``: the gap is from the job's start to its first checkpoint.
-    ``wasted_bytes``: known uploads of failed checkpoints. ``by_hours``: single checkpoints are no
-    longer stored, so counts are of whole hours and include savepoints.
+    """Settled checkpoints of the range. ``gap``: the longest time without a new recovery point,
+    None if there was none or it is unknown; ``gap_is_first``: it is from the job's start to its
+    first checkpoint. ``wasted_bytes``: known uploads of failed checkpoints. ``by_hours``: single
+    checkpoints are not stored any more, so counts are of whole hours, with savepoints.
     """
 
     by_outcome: Mapping[str, int] = field(default_factory=dict)
@@ -92,10 +90,10 @@ class JobFigures:
 def job_figures(
     job: JobCurrent, scope: ReportScope, now: datetime, *, is_recording: bool
 ) -> JobFigures:
-    of_job = {"cluster": job.cluster, "job_id": job.job_id}
+    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
     is_stored = is_recording or scope.start >= now - routine()
-    marks = JobAnnotation.objects.filter(**of_job, at__range=(scope.start, scope.end)).aggregate(
+    marks = JobAnnotation.objects.filter(**job_rows, at__range=(scope.start, scope.end)).aggregate(
         restarts=Sum(RESTARTS_OF_MARK, filter=Q(kind="restart")),
         first=Min("at", filter=Q(kind__in=("restart", "failure"))),
         last=Max("at", filter=Q(kind__in=("restart", "failure"))),
@@ -106,16 +104,16 @@ def job_figures(
     )
     started_at, seen_at = job.start_time, job.last_seen_at
     # Without logs, a restart between two samples has no annotation: use Flink's count.
-    lived_within = started_at and seen_at and scope.start <= started_at and seen_at <= scope.end
+    is_whole_life = started_at and seen_at and scope.start <= started_at and seen_at <= scope.end
     signs = sorted(filter(None, (*failed.values(), marks["first"], marks["last"])))
     return JobFigures(
         job=job,
         name=texts.name(job.name, job.job_id),
         is_recording=is_recording,
         checkpoints=_checkpoints(job, scope, facts) if is_stored else _by_hours(job, scope),
-        restarts=max(marks["restarts"] or 0, (job.restarts or 0) if lived_within else 0),
+        restarts=max(marks["restarts"] or 0, (job.restarts or 0) if is_whole_life else 0),
         outages=outages(job, scope.start, scope.end),
-        thrown=_thrown(JobException.objects.filter(**of_job, ts__range=(scope.start, scope.end))),
+        thrown=_thrown(JobException.objects.filter(**job_rows, ts__range=(scope.start, scope.end))),
         signs=(signs[0], signs[-1]) if signs else (),
     )
 
@@ -141,29 +139,31 @@ def _longest_gap(
     """``gap`` and ``gap_is_first`` of :class:`Checkpoints`."""
     if job.checkpoint_interval_ms is None and not facts.exists():
         return None, False
-    begins = max(scope.start, job.start_time or job.first_seen_at or scope.start)
-    ends = max(min(scope.end, job.end_time or job.last_seen_at or job.as_of), begins)
-    before = CheckpointFact.objects.filter(
+    start = max(scope.start, job.start_time or job.first_seen_at or scope.start)
+    end = max(min(scope.end, job.end_time or job.last_seen_at or job.as_of), start)
+    earlier = CheckpointFact.objects.filter(
         facts_of.WITHOUT_SAVEPOINTS,
         cluster=job.cluster,
         job_id=job.job_id,
         outcome="completed",
         trigger_time__lt=scope.start,
     )
-    last = before.order_by("-trigger_time", "-id").values_list("end_time", flat=True).first()
+    last = earlier.order_by("-trigger_time", "-id").values_list("end_time", flat=True).first()
     starts_here = job.start_time is not None and job.start_time >= scope.start
     if last is not None and (job.start_time is None or last >= job.start_time):
-        begins, starts_here = last, False
+        start, starts_here = last, False
     newest = (
         facts.filter(outcome="completed")
         .order_by("-trigger_time")
         .values_list("end_time", "trigger_time", "end_to_end_ms")
     )
-    ended = sorted(end or ms_after(at, ms) for end, at, ms in newest[:MOST_COMPLETED])
-    within = [at for at in ended if at <= ends]
-    gaps = [pair for pair in itertools.pairwise((begins, *within, ends)) if pair[1] > pair[0]]
+    completed_at = sorted(
+        end_time or ms_after(at, ms) for end_time, at, ms in newest[:MOST_COMPLETED]
+    )
+    within = [at for at in completed_at if at <= end]
+    gaps = [pair for pair in itertools.pairwise((start, *within, end)) if pair[1] > pair[0]]
     longest = max(gaps, key=lambda gap: gap[1] - gap[0], default=None)
-    return longest, starts_here and longest is not None and longest[0] == begins
+    return longest, starts_here and longest is not None and longest[0] == start
 
 
 def _by_hours(job: JobCurrent, scope: ReportScope) -> Checkpoints:

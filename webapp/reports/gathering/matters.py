@@ -33,35 +33,36 @@ def in_scope(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
     findings = Finding.objects.filter(
         scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start
     )
-    return reported(findings.order_by(*WORST_FIRST)[:MOST_ROWS])
+    return ranked_matters(findings.order_by(*WORST_FIRST)[:MOST_ROWS])
 
 
-def reported(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int]:
+def ranked_matters(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int]:
     """Matters, the worst first, causes before their symptoms; and how many were left out."""
     by_job: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         by_job.setdefault((finding.cluster, finding.job_id), []).append(finding)
-    shown = [matter for rows in by_job.values() for matter in matters(rows)]
-    shown.sort(
+    ranked = [matter for rows in by_job.values() for matter in matters(rows)]
+    ranked.sort(
         key=lambda presented: (
             -presented.finding.severity_rank,
             precedence(presented.finding.rule),
             presented.finding.first_seen,
         )
     )
-    return with_known_bugs(_worst_of_each_job(shown)), max(len(shown) - MOST_REPORTED, 0)
+    return with_known_bugs(_worst_of_each_job(ranked)), max(len(ranked) - MOST_REPORTED, 0)
 
 
-def _worst_of_each_job(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
-    """At most ``MOST_REPORTED``, in the same order: first the worst of each job, then the second of
-    each, and so on.
+def _worst_of_each_job(ranked: Sequence[PresentedFinding]) -> list[PresentedFinding]:
+    """At most ``MOST_REPORTED``, in the same order: chosen are the worst of each job, then the
+    second of each job, and so on.
     """
     counts: Counter[tuple[str, str]] = Counter()
     ranks = []
-    for index, presented in enumerate(shown):
+    for index, presented in enumerate(ranked):
         ranks.append((counts[job_of(presented)], index))
         counts[job_of(presented)] += 1
-    return [shown[index] for index in sorted(index for _, index in sorted(ranks)[:MOST_REPORTED])]
+    chosen = sorted(index for _, index in sorted(ranks)[:MOST_REPORTED])
+    return [ranked[index] for index in chosen]
 
 
 def job_of(presented: PresentedFinding) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from webapp.reports.report_scope import ReportScope
 
 MOST_LINES, MOST_CAUSES, MOST_ACTIONS, MOST_MOMENTS = 5, 3, 4, 15
 LONGEST_LINE = 450
-"""Letters of a line of these pages; the appendix has whole texts."""
+"""Longer lines of these pages are cut; the appendix has whole texts."""
 _SYMPTOMS = ("restart", "checkpoint", "storage")
 """Families of rules whose findings people notice; findings of other families are causes."""
 _LONG_GAPS = 2.5
@@ -46,7 +46,7 @@ _ENDED = {
 
 @dataclass(frozen=True)
 class Incident:
-    """The gathered data; ``jobs``: the worst first; ``notable``: important findings."""
+    """The gathered data. ``jobs``: the worst first; ``notable``: important findings."""
 
     scope: ReportScope
     jobs: Sequence[JobFigures]
@@ -360,6 +360,7 @@ def _actions(incident: Incident) -> list[str]:
 
 
 def _first_of_each(incident: Incident) -> list[PresentedFinding]:
+    """The worst finding of each job, or of each rule of the only job."""
     first: dict[tuple[str, ...], PresentedFinding] = {}
     for presented in incident.notable:
         rule = "" if incident.has_several else presented.finding.rule
@@ -421,12 +422,12 @@ def _downtime(job: JobFigures) -> Iterator[str]:
             "It restarted {times:text}; for how long its tasks were down is not known.",
             times=_times(job.restarts),
         )
-    known = [outage.downtime_ms for outage in job.outages if outage.downtime_ms is not None]
-    if known:
+    downtimes_ms = [outage.downtime_ms for outage in job.outages if outage.downtime_ms is not None]
+    if downtimes_ms:
         yield message(
             "Down for {sum:name} in {times:message}.",
-            sum=duration_text(sum(known)),
-            times=plural(len(known), "{count:count} outage", "{count:count} outages"),
+            sum=duration_text(sum(downtimes_ms)),
+            times=plural(len(downtimes_ms), "{count:count} outage", "{count:count} outages"),
         )
     open_ended = [outage for outage in job.outages if outage.downtime_ms is None]
     if open_ended:
@@ -442,14 +443,17 @@ def _downtime(job: JobFigures) -> Iterator[str]:
             least=restarts,
             certain=certain,
         )
-    again = [outage.reprocessed_ms for outage in job.outages if outage.reprocessed_ms is not None]
-    if again:
+    reprocessed_ms = [
+        outage.reprocessed_ms for outage in job.outages if outage.reprocessed_ms is not None
+    ]
+    if reprocessed_ms:
         oldest = message(
-            "the restored checkpoints were up to {max:name} old", max=duration_text(max(again))
+            "the restored checkpoints were up to {max:name} old",
+            max=duration_text(max(reprocessed_ms)),
         )
         yield message(
             "Processed again: the records of {sum:name}; {oldest:message}.",
-            sum=duration_text(sum(again)),
+            sum=duration_text(sum(reprocessed_ms)),
             oldest=oldest,
         )
 

@@ -19,7 +19,7 @@ _JUDGING_DELAY = timedelta(minutes=2)
 def unknowns(
     jobs: Sequence[JobFigures],
     clusters: Mapping[str, Cluster],
-    missing: Sequence[JobKey],
+    missing_jobs: Sequence[JobKey],
     scope: ReportScope,
     now: datetime,
 ) -> list[str]:
@@ -29,13 +29,13 @@ def unknowns(
             name=key.job_id,
             name2=key.cluster,
         )
-        for key in missing
+        for key in missing_jobs
     ]
     rows = JobJudgement.objects.filter(job_id__in=[job.job.job_id for job in jobs])
-    lacks = {(row.cluster, row.job_id): shown_unknowns(row.unknowns or ()) for row in rows}
+    rule_unknowns = {(row.cluster, row.job_id): shown_unknowns(row.unknowns or ()) for row in rows}
     for job in jobs:
         sentences += _job_sentences(job, clusters.get(job.job.cluster), scope, now)
-        for rule in lacks.get(job.key, [])[:MOST_RULES]:
+        for rule in rule_unknowns.get(job.key, [])[:MOST_RULES]:
             sentences.append(
                 message(
                     "{name:name}: rule {name2:name} could not judge; it lacked {bounded:name}.",

@@ -17,7 +17,7 @@ from webapp.storage.models import (
     StorageStatement,
     VerdictFigures,
 )
-from webapp.storage.presentation import as_seen, doubt_shown
+from webapp.storage.presentation import shown_doubt, visible_doubt
 
 _HIDDEN = ("id", "audit")
 _FILE_COLUMNS = (
@@ -59,13 +59,13 @@ class StorageAuditSerializer(serializers.ModelSerializer[StorageAudit]):
         exclude = ("id", "run", "previous", "run_dir", "manifest_path")
 
 
-class _OfAudit(serializers.ModelSerializer[Any]):
+class _AuditRow(serializers.ModelSerializer[Any]):
     audit_id = serializers.CharField(read_only=True)
 
 
 def _serializer(model: type[Model], about: str) -> Any:
     meta = type("Meta", (), {"model": model, "exclude": _HIDDEN})
-    return type(f"{model.__name__}Serializer", (_OfAudit,), {"__doc__": about, "Meta": meta})
+    return type(f"{model.__name__}Serializer", (_AuditRow,), {"__doc__": about, "Meta": meta})
 
 
 RootFiguresSerializer = _serializer(
@@ -84,7 +84,7 @@ MissingFileSerializer = _serializer(
 )
 
 
-class AuditDoubtSerializer(_OfAudit):
+class AuditDoubtSerializer(_AuditRow):
     """What could not be read or known, how far the doubt reaches and what ends it. Places in roots
     that you do not see are left out.
     """
@@ -94,10 +94,10 @@ class AuditDoubtSerializer(_OfAudit):
     actions = serializers.SerializerMethodField(help_text="what ends it, in sentences")
 
     def to_representation(self, instance: AuditDoubt) -> dict[str, Any]:
-        return super().to_representation(as_seen(instance))
+        return super().to_representation(visible_doubt(instance))
 
     def get_actions(self, doubt: AuditDoubt) -> list[str]:
-        return [str(action) for action in doubt_shown(doubt).actions]
+        return [str(action) for action in shown_doubt(doubt).actions]
 
     class Meta:
         model = AuditDoubt

@@ -20,15 +20,15 @@ from webapp.storage.api import serializers
 from webapp.storage.choices import AuditState
 from webapp.storage.models import RootFigures, StorageRoot
 from webapp.storage.newest_audits import audited_or_404, latest_checkpoint
-from webapp.storage.verdict_files import FileFilters, read
+from webapp.storage.verdict_files import FileFilters, read_page
 from webapp.storage.xray import xray_reader
-from webapp.storage.xray.location import NotLocated, located
+from webapp.storage.xray.location import NotLocated, find_metadata
 
 FILES_A_PAGE = 500
 
 
-class _OfAudit(ListView):
-    # Only rows of completely loaded audits.
+class _LoadedRows(ListView):
+    # Leaves out rows of an audit that is still being loaded.
     def get_queryset(self) -> Any:
         return super().get_queryset().filter(audit__state=AuditState.LOADED)
 
@@ -51,34 +51,34 @@ class RootFiguresViews(ListView):
 
 
 @listed(serializers.VerdictFiguresSerializer, "Files of roots by verdict, reason and kind")
-class VerdictFiguresViews(_OfAudit):
+class VerdictFiguresViews(_LoadedRows):
     filterset_class = filters.VerdictFilters
 
 
 @listed(serializers.JobStorageSerializer, "Directories of jobs, largest first")
-class JobStorageViews(_OfAudit):
+class JobStorageViews(_LoadedRows):
     filterset_class = filters.JobStorageFilters
 
 
 @listed(
     serializers.CheckpointStorageSerializer, "Retained checkpoints and savepoints, largest first"
 )
-class CheckpointStorageViews(_OfAudit):
+class CheckpointStorageViews(_LoadedRows):
     filterset_class = filters.CheckpointStorageFilters
 
 
 @listed(serializers.ChainLinkSerializer, "Which job depends on which other")
-class ChainLinkViews(_OfAudit):
+class ChainLinkViews(_LoadedRows):
     filterset_class = filters.ChainFilters
 
 
 @listed(serializers.MissingFileSerializer, "Files that checkpoints refer to and that are not there")
-class MissingFileViews(_OfAudit):
+class MissingFileViews(_LoadedRows):
     filterset_class = filters.MissingFilters
 
 
 @listed(serializers.AuditDoubtSerializer, "What audits could not read or know")
-class AuditDoubtViews(_OfAudit):
+class AuditDoubtViews(_LoadedRows):
     filterset_class = filters.DoubtFilters
 
 
@@ -101,7 +101,7 @@ class StorageFilesView(APIView):
     def get(self, request: Request) -> Response:
         query = valid_filters(FileFilters, request).query
         figures = audited_or_404(query.root)
-        page, unreadable = read(figures, query, FILES_A_PAGE)
+        page, unreadable = read_page(figures, query, FILES_A_PAGE)
         if unreadable:
             raise NotFound(unreadable)
         rows = serializers.StorageFileSerializer(page.rows, many=True).data
@@ -131,7 +131,7 @@ class XrayView(APIView):
     def get(self, request: Request) -> Response:
         values = valid_filters(XrayParameters, request).values
         try:
-            file = located(values.get("path", ""))
+            file = find_metadata(values.get("path", ""))
             xray = xray_reader.xray(file)
         except (NotLocated, FileNotFoundError) as error:
             raise Http404(str(error)) from error

@@ -22,15 +22,15 @@ from webapp.work.keys import CYCLE
 from webapp.work.models import DueWork
 
 HEARD_WITHIN = timedelta(hours=1)
-"""A cluster without an address reports a job that takes checkpoints at least so often."""
+"""Clusters without an address report a job that takes checkpoints at least once in this time."""
 
 
 @dataclass(frozen=True)
 class RequestedRoot:
-    """``withheld`` says why the attestation does not count this time; empty if it counts or if
-    there is none. ``unreachable``: clusters that may write there and whose jobs cannot be seen now;
-    ``unreachable_elsewhere``: other clusters whose new jobs would not be seen. ``outside``: where
-    live clusters write, outside all roots.
+    """``withheld``: why the attestation does not count this time; else "". ``unreachable``:
+    clusters that may write to the root, whose jobs cannot be seen now; ``unreachable_elsewhere``:
+    other clusters whose new jobs would not be seen. ``outside``: directories of live clusters
+    outside all roots.
     """
 
     root: Root
@@ -47,8 +47,8 @@ class AuditRequest:
     """``inventory`` is a file that is read instead of listing a root; then there is only one root.
 
     Jobs of ``clusters_of_then`` that began after ``as_of`` are left out, for they certainly use no
-    listed file. Jobs of other clusters may have been restored from files of an old inventory, and
-    count.
+    listed file. Jobs of other clusters are not left out: they may have been restored from files of
+    an old inventory.
     """
 
     roots: tuple[RequestedRoot, ...]
@@ -73,7 +73,7 @@ class AuditRequest:
 
 
 def spellings() -> Spellings:
-    """Other spellings of URIs, which the environment declares. Raises ``BadUri``."""
+    """The aliases of URIs that the environment declares. Raises ``BadUri``."""
     return Spellings(tuple(settings.WEIR.storage_aliases.items()))
 
 
@@ -84,8 +84,8 @@ def registered_roots(
     that may refer into the root: every registered root, every known directory of live clusters, and
     current jobs. ``unreachable``: names of clusters.
     """
-    unseen = set(unreachable)
-    missing = (
+    unreachable_names = set(unreachable)
+    missing_root = (
         StorageRoot.objects.exclude(pk__in=[row.pk for row in rows])
         .values_list("uri", flat=True)
         .first()
@@ -93,9 +93,9 @@ def registered_roots(
     outside = uncovered([row.uri for row in rows])
     now = timezone.now()
     withheld = ""
-    if missing:
+    if missing_root:
         withheld = (
-            f"The registered root {missing} is not part of this audit, and a checkpoint in "
+            f"The registered root {missing_root} is not part of this audit, and a checkpoint in "
             "it may refer to these files."
         )
     elif outside:
@@ -108,10 +108,14 @@ def registered_roots(
             "What was collected of jobs is not loaded: one of them may have been restored from "
             "these files. See the status of the pipeline, and audit again once it is loaded."
         )
-    may_start_jobs = unseen.difference(_idle_clusters()).union(_clusters_without_known_jobs(now))
+    may_start_jobs = unreachable_names.difference(_idle_clusters()).union(
+        _clusters_without_known_jobs(now)
+    )
     expired = _expired_attestations(rows)
     return tuple(
-        _requested_root(row, unseen, may_start_jobs, withheld or expired.get(row.uri, ""), outside)
+        _requested_root(
+            row, unreachable_names, may_start_jobs, withheld or expired.get(row.uri, ""), outside
+        )
         for row in rows
     )
 
@@ -178,14 +182,14 @@ def _expired_attestations(rows: Sequence[StorageRoot]) -> dict[str, str]:
 
 def _requested_root(
     row: StorageRoot,
-    unseen: set[str],
+    unreachable_names: set[str],
     may_start_jobs: set[str],
     withheld: str,
     outside: Sequence[str],
 ) -> RequestedRoot:
     names = tuple(sorted(cluster.name for cluster in row.clusters.all()))
     # If the row names no cluster, any cluster may write there.
-    unreachable = unseen.intersection(names) if names else unseen
+    unreachable = unreachable_names.intersection(names) if names else unreachable_names
     return RequestedRoot(
         root=row.place,
         clusters=names,
@@ -198,11 +202,11 @@ def _requested_root(
 
 
 def typed_roots(uris: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, ...]:
-    """Roots as a person typed them, with the facts of registered roots. Raises ``Refused`` and
+    """Typed roots; registered ones come with clusters and attestation. Raises ``Refused``,
     ``BadUri``.
     """
-    declared = spellings()
-    roots = [Root.of(uri, read_at, declared) for uri in uris]
+    aliases = spellings()
+    roots = [Root.of(uri, read_at, aliases) for uri in uris]
     rows = {
         row.uri: row
         for row in StorageRoot.objects.prefetch_related("clusters").filter(
@@ -215,14 +219,14 @@ def typed_roots(uris: Sequence[str], read_at: str | None) -> tuple[RequestedRoot
         for requested in registered_roots(list(rows.values()), unreachable_clusters()):
             registered[requested.root.uri] = requested
     return tuple(
-        _read_elsewhere(registered[root.uri], root, read_at)
+        _with_read_at(registered[root.uri], root, read_at)
         if root.uri in registered
         else RequestedRoot(root)
         for root in roots
     )
 
 
-def _read_elsewhere(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
+def _with_read_at(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
     if read_at is None:
         return requested
     return replace(

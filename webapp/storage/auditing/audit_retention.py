@@ -28,7 +28,7 @@ from webapp.storage.newest_audits import latest_audits
 from webapp.work.lease import Lease
 
 DETAILS = timedelta(days=7)
-EVERY_AUDIT = timedelta(days=14)
+ALL_FIGURES = timedelta(days=14)
 """After this age, one audit a day stays in the history of a root."""
 HISTORY = timedelta(days=730)
 FAILED = timedelta(days=30)
@@ -36,8 +36,8 @@ _RUN_DIR = re.compile(r"^storage-\d{8}T\d{6}-[0-9a-f]{8}$")
 
 
 def forget_old(lease: Lease) -> int:
-    """Remove run directories of old audits, except the newest ones, the newest of each root, and
-    those that the next audit carries on.
+    """Remove run directories of old audits; returns how many. The newest audits, the newest of each
+    root, and those that the next audit carries on keep theirs.
     """
     newest = (
         StorageAudit.objects.loaded()
@@ -48,7 +48,9 @@ def forget_old(lease: Lease) -> int:
         files_kept=True, state__in=(AuditState.LOADED, AuditState.FAILED)
     )
     removed = 0
-    for audit in finished.exclude(audit_id__in=[*newest, *_newest_of_roots(), *_not_carried()]):
+    for audit in finished.exclude(
+        audit_id__in=[*newest, *_newest_of_roots(), *_uncarried_audits()]
+    ):
         with lease.writing():
             StorageAudit.objects.filter(pk=audit.pk).update(files_kept=False)
         remove_files(audit.run_dir)
@@ -60,8 +62,8 @@ def _newest_of_roots() -> list[str]:
     return list(latest_audits().values_list("audit_id", flat=True).distinct())
 
 
-def _not_carried() -> list[str]:
-    """Audits that the newest audit does not know: the next audit carries them on."""
+def _uncarried_audits() -> list[str]:
+    """Audits that the newest audit does not know: the next audit carries on their state."""
     newest = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id").first()
     if newest is None:
         return []
@@ -76,9 +78,10 @@ def remove_files(run_dir: str) -> None:
         filesystem.rm(path, recursive=True)
 
 
-def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
-    """Rows to delete. The newest audit of each root keeps everything."""
+def expired_rows(now: datetime) -> "Iterator[QuerySet[Any]]":
+    """Rows to delete. The newest audit of each root keeps all its rows."""
     newest = _newest_of_roots()
+    is_newest = Q(audit__audit_id__in=newest)
     for model in (
         VerdictFigures,
         JobStorage,
@@ -88,12 +91,8 @@ def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
         MissingFile,
         AuditDoubt,
     ):
-        yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(
-            audit__audit_id__in=newest
-        )
-    old = RootFigures.objects.filter(as_of__lt=now - EVERY_AUDIT).exclude(
-        audit__audit_id__in=newest
-    )
+        yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(is_newest)
+    old = RootFigures.objects.filter(as_of__lt=now - ALL_FIGURES).exclude(is_newest)
     last_of_day = (
         old.annotate(day=TruncDate("as_of"))
         .values("root", "day")
@@ -101,8 +100,8 @@ def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
         .values("last")
     )
     yield old.exclude(pk__in=last_of_day)
-    yield RootFigures.objects.filter(as_of__lt=now - HISTORY).exclude(audit__audit_id__in=newest)
-    useless = Q(state=AuditState.FAILED, created_at__lt=now - FAILED) | Q(
+    yield RootFigures.objects.filter(as_of__lt=now - HISTORY).exclude(is_newest)
+    expired_audits = Q(state=AuditState.FAILED, created_at__lt=now - FAILED) | Q(
         state=AuditState.LOADED, as_of__lt=now - HISTORY
     )
-    yield StorageAudit.objects.filter(useless).exclude(audit_id__in=newest)
+    yield StorageAudit.objects.filter(expired_audits).exclude(audit_id__in=newest)

@@ -66,15 +66,15 @@ def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
 
 
 def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
-    """Raises the errors of listing, ``SparkFailed`` and ``BadManifest``, and records them in the
-    row.
+    """Runs the audit. Errors of listing, ``SparkFailed`` and ``BadManifest`` are recorded and
+    raised.
     """
     settle_left_behind(lease, record)
-    row = _begin(request, lease, record)
+    row = _create_row(request, lease, record)
     try:
         root_listings = listings.list_all(request, row.run_dir, record.say)
         row.as_of = listings.as_of(root_listings)
-        row.previous = _previous(row.as_of)
+        row.previous = _newest_audit_before(row.as_of)
         _write_request(row, request, root_listings)
         with lease.writing():
             row.save(update_fields=["as_of", "previous"])
@@ -90,8 +90,8 @@ def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudi
 
 
 def settle_left_behind(lease: Lease, record: RunRecord) -> None:
-    """Load or fail unfinished audits whose process has ended: their run is closed, or ``lease``
-    holds its due work.
+    """Load or fail unfinished audits whose process has ended: their run is closed, or ``lease`` is
+    for the same due work.
     """
     for row in StorageAudit.objects.filter(
         state__in=(AuditState.RUNNING, AuditState.WRITTEN)
@@ -112,7 +112,7 @@ def settle_left_behind(lease: Lease, record: RunRecord) -> None:
             )
 
 
-def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
+def _create_row(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
     attempt = record.row.attempt
     if StorageAudit.objects.filter(audit_id=attempt).exists():
         # Plans are audited again during execution.
@@ -133,10 +133,8 @@ def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAud
         )
 
 
-def _previous(as_of: datetime) -> StorageAudit | None:
-    """The newest audit before ``as_of``, of any roots: it also has the state of roots that it did
-    not audit.
-    """
+def _newest_audit_before(as_of: datetime) -> StorageAudit | None:
+    """Of any roots, since an audit also has the state of roots that it did not audit."""
     return (
         StorageAudit.objects.loaded()
         .filter(files_kept=True, as_of__lt=as_of)
@@ -188,8 +186,8 @@ def _write_request(
 
 
 def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: RunRecord) -> None:
-    """Run the job. If the files of ``previous`` are lost, an older audit replaces it, or no audit:
-    then every file counts as first seen now.
+    """Run the job, again if files of a carried audit are lost: an older one then replaces
+    ``previous``. If there is none, every file counts as first seen now.
     """
     try:
         spark_job.run(_command(row), record, row.audit_id)
@@ -204,7 +202,7 @@ def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: R
             StorageAudit.objects.filter(pk__in=[audit.pk for audit in lost]).update(
                 files_kept=False
             )
-            row.previous = _previous(row.as_of or timezone.now())
+            row.previous = _newest_audit_before(row.as_of or timezone.now())
             row.save(update_fields=["previous"])
         _run_spark(row, request, lease, record)
 

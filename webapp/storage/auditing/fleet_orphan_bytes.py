@@ -10,25 +10,27 @@ JOBS_AT_ONCE = 500
 
 
 def copy_to_fleet(audit: StorageAudit, lease: Lease) -> int:
-    """Write the orphan bytes of every job in the audit into the fleet: the sum over the newest
-    audits of all roots. Returns the number of changed rows.
+    """Copy orphan bytes of the audit's jobs to ``JobCurrent``: sums over the newest audits of all
+    roots. Returns the number of changed rows.
     """
-    audited = (
+    audit_rows = (
         JobStorage.objects.filter(audit=audit)
         .exclude(cluster="")
         .exclude(job_id="")
         .order_by("job_id")
     )
     changed = 0
-    for job_ids in chunks(list(audited.values_list("job_id", flat=True).distinct()), JOBS_AT_ONCE):
-        storage = JobStorage.objects.filter(
+    for job_ids in chunks(
+        list(audit_rows.values_list("job_id", flat=True).distinct()), JOBS_AT_ONCE
+    ):
+        newest_rows = JobStorage.objects.filter(
             audit__in=latest_audits(), job_id__in=job_ids
         ).values_list("cluster", "job_id")
-        sums = storage.annotate(total=Sum("orphan_bytes"), unproven=Sum("recent_bytes"))
+        sums = newest_rows.annotate(orphan=Sum("orphan_bytes"), recent=Sum("recent_bytes"))
         # Without proven orphans, recent unreferenced files may still be orphans: unknown.
         orphans = {
-            (cluster, job_id): None if unproven and not total else total
-            for cluster, job_id, total, unproven in sums
+            (cluster, job_id): None if recent and not orphan else orphan
+            for cluster, job_id, orphan, recent in sums
         }
         with lease.writing():
             jobs = list(

@@ -26,7 +26,7 @@ from webapp.lib.instants import from_json
 
 JOBS_AT_ONCE = 200
 MOST_ENDED = 1_000
-"""Ended checkpoints of a job, the newest first. Others count as not ended: less is deleted."""
+"""Newest ended checkpoints of a job. Older ones count as not ended, so less is deleted."""
 DISCARDS_SINCE = timedelta(days=7)
 MOST_TASKS = 2**31
 """Stands for the unknown parallelism of a vertex."""
@@ -34,10 +34,12 @@ CLOCKS_APART = timedelta(minutes=1)
 """Normal difference between the clocks of a JobManager and Weir."""
 _NEVER_COMPLETED = (*FAILED_OUTCOMES, "aborted")
 _MAYBE_WRITTEN = ("FINALIZE_CHECKPOINT_FAILURE", JOB_NOT_LISTED)
-"""Reasons that leave open whether the ``_metadata`` was written. After the first, Flink itself does
-not know it; after the second, the job may still be writing.
+"""Reasons that leave open whether the ``_metadata`` was written. With the first reason, Flink itself
+does not know; with the second, the job may still be writing.
 """
 NO_JOBS = Q(pk__in=())
+_Ended = dict[tuple[str, str], list[dict[str, Any]]]
+"""(cluster, job id) → rows of ``checkpoints_ended``."""
 
 
 def write(target: str, at: datetime, left_out: Q = NO_JOBS, *, as_recorded: bool = True) -> int:
@@ -79,8 +81,8 @@ def write(target: str, at: datetime, left_out: Q = NO_JOBS, *, as_recorded: bool
 
 def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> bool | None:
     """Whether Flink retains the last checkpoint of a job that ended in ``state``; None: unknown.
-    Source: Flink's ``CheckpointProperties``. A failed job keeps it if checkpoints are externalized
-    at all, which REST says only if they are retained on cancellation.
+    Source: Flink's ``CheckpointProperties``. The checkpoint of a failed job is retained if
+    checkpoints are externalized, which is certain only if they are retained on cancellation.
     """
     if state == "FINISHED":
         return False
@@ -89,9 +91,8 @@ def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> b
 
 
 def is_restore_unread(job: Mapping[str, Any]) -> bool:
-    """Whether the job may have been restored from a snapshot that Weir did not read. A restore or
-    counts read before the last start belong to the earlier run. Without checkpointing, all counts
-    are 0.
+    """Whether the job may have been restored from a snapshot that Weir did not read. Restores and
+    counts from before ``start_time`` belong to the earlier run. Without checkpointing, counts are 0.
     """
     started_at, counts = job["start_time"], job["flink_counts"]
     if job["restored_at"] is not None and not (started_at and job["restored_at"] < started_at):
@@ -143,14 +144,14 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
         "last_completed_path",
         "checkpoint_config",
     )
-    last = 0
+    last_id = 0
     while jobs := list(
         JobCurrent.objects.exclude(left_out)
-        .filter(id__gt=last)
+        .filter(id__gt=last_id)
         .order_by("id")
         .values(*fields)[:JOBS_AT_ONCE]
     ):
-        last = jobs[-1]["id"]
+        last_id = jobs[-1]["id"]
         for job in jobs:
             if not job["terminal"]:
                 # For an unlisted job, end_time is when it was last listed, not its end.
@@ -159,8 +160,8 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
 
 
 def _add_redeployed(jobs: Iterable[dict[str, Any]]) -> None:
-    """Adds ``redeployed_at`` to running jobs that may read restored files: the last start of all
-    tasks. After the restart of one region, other tasks still read.
+    """Adds ``redeployed_at`` to running jobs that may read restored files: when all their tasks last
+    started together. After the restart of one region, the other tasks still read these files.
     """
     running = {job["id"]: job for job in jobs if job["reads_restored"] and not job["terminal"]}
     tasks: dict[tuple[str, str], int] = {}
@@ -182,7 +183,7 @@ def _add_redeployed(jobs: Iterable[dict[str, Any]]) -> None:
 
 
 def _add_checkpoints(jobs: list[dict[str, Any]], at: datetime) -> None:
-    """Adds facts of checkpoints with three queries. Facts of the same job id on another cluster are
+    """Adds facts of checkpoints with four queries. Facts of the same job id on another cluster are
     not used.
     """
     for job in jobs:
@@ -209,11 +210,11 @@ def _by_job(rows: Iterable[Any]) -> dict[tuple[str, str], datetime]:
     return {(row["cluster"], row["job_id"]): row["value"] for row in rows}
 
 
-def _ended_checkpoints(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Job → its checkpoints that never completed or were discarded. An id that several checkpoints
-    have is contained only if this is true of all of them.
+def _ended_checkpoints(facts: Any, at: datetime) -> _Ended:
+    """Checkpoints that never completed or were discarded. An id of several checkpoints is contained
+    only if all have ended.
     """
-    never = Q(outcome__in=_NEVER_COMPLETED) & ~Q(reason__in=_MAYBE_WRITTEN)
+    failed = Q(outcome__in=_NEVER_COMPLETED) & ~Q(reason__in=_MAYBE_WRITTEN)
     discarded = Q(outcome="completed", discarded=True, trigger_time__gte=at - DISCARDS_SINCE)
     periodic = facts.filter(Q(is_savepoint=False) | Q(is_savepoint__isnull=True))
     fields = (
@@ -226,9 +227,9 @@ def _ended_checkpoints(facts: Any, at: datetime) -> dict[tuple[str, str], list[d
         "end_time",
         "reason",
     )
-    ended: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    ended: _Ended = defaultdict(list)
     for row in (
-        periodic.filter(never | discarded)
+        periodic.filter(failed | discarded)
         .order_by("cluster", "job_id", "-trigger_time", "-id")
         .values(*fields)
         .iterator(2_000)
@@ -245,13 +246,13 @@ def _ended_checkpoints(facts: Any, at: datetime) -> dict[tuple[str, str], list[d
                     "reason": row["reason"],
                 }
             )
-    _remove_reused_ids(periodic.exclude(never | discarded), ended)
+    _remove_reused_ids(periodic.exclude(failed | discarded), ended)
     return ended
 
 
-def _remove_reused_ids(live_facts: Any, ended: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
+def _remove_reused_ids(live_facts: Any, ended: _Ended) -> None:
     """A job that starts again with the same id counts checkpoints from 1 again: the directory of an
-    ended checkpoint may belong to a live one.
+    ended checkpoint may belong to a live checkpoint.
     """
     ids = {entry["checkpoint_id"] for entries in ended.values() for entry in entries}
     if not ids:
@@ -259,8 +260,8 @@ def _remove_reused_ids(live_facts: Any, ended: dict[tuple[str, str], list[dict[s
     keys = live_facts.filter(job_id__in={job_id for _cluster, job_id in ended}).values_list(
         "cluster", "job_id", "checkpoint_id"
     )
-    live = {key for key in keys.iterator(5_000) if key[2] in ids}
+    live_keys = {key for key in keys.iterator(5_000) if key[2] in ids}
     for (cluster, job_id), entries in ended.items():
         ended[cluster, job_id] = [
-            entry for entry in entries if (cluster, job_id, entry["checkpoint_id"]) not in live
+            entry for entry in entries if (cluster, job_id, entry["checkpoint_id"]) not in live_keys
         ]

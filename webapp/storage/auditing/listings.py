@@ -27,7 +27,7 @@ class RootListing:
 
 
 def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
-    """Raises the errors of listing."""
+    """Lists each root below ``run_dir``. Raises the errors of listing."""
     if request.inventory and len(request.roots) != 1:
         raise Refused("An inventory lists one root: name that root alone.")
     if request.as_of is not None:
@@ -59,29 +59,31 @@ def as_of(listings: Sequence[RootListing]) -> datetime:
 
 
 def _list(
-    audit: AuditRequest, root: RequestedRoot, folder: str, visited: VisitedDirectories
+    request: AuditRequest, root: RequestedRoot, folder: str, visited: VisitedDirectories
 ) -> Listed:
-    if audit.inventory:
+    if request.inventory:
         return import_inventory(
-            audit.inventory,
+            request.inventory,
             root.root,
             folder,
-            audit.as_of,
-            spellings=audit.spellings,
+            request.as_of,
+            spellings=request.spellings,
             at=timezone.now(),
         )
     return list_root(
         root.root,
         folder,
         threads=settings.WEIR.storage_threads,
-        spellings=audit.spellings,
-        at=audit.as_of,
+        spellings=request.spellings,
+        at=request.as_of,
         visited=visited,
     )
 
 
 def request_of(listing: RootListing, roots: Sequence[Root]) -> dict[str, Any]:
-    """A root of the request (:mod:`spark_jobs.audit_request`). ``roots``: all roots of the audit."""
+    """A root in ``request.json`` (:mod:`spark_jobs.audit_request`). ``roots``: all roots of the
+    audit.
+    """
     root = listing.requested
     skips = [*listing.listed.unlisted, *listing.unlisted_later]
     return {

@@ -1,4 +1,4 @@
-"""Loads a complete audit into the database in short transactions; if repeated, rows stay the same."""
+"""Loads a complete audit into the database in short transactions. It may be loaded repeatedly."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ def load(
     audit: StorageAudit, manifest: Manifest, lease: Lease, say: Callable[[str], None]
 ) -> dict[str, int]:
     """Returns table → number of rows. No page shows the audit until :func:`finish`."""
-    rows_of: dict[str, int] = {}
+    row_counts: dict[str, int] = {}
     for name, model in AUDIT_MODELS.items():
         if name not in manifest.tables:
             continue
@@ -43,10 +43,10 @@ def load(
             with lease.writing():
                 # Rows of an audit never change: rows that a killed process loaded stay.
                 model._default_manager.bulk_create(instances, ignore_conflicts=True)
-        rows_of[name] = manifest.tables[name].rows
-        if rows_of[name]:
-            say(f"loaded {name}: {rows_of[name]} rows")
-    return rows_of
+        row_counts[name] = manifest.tables[name].rows
+        if row_counts[name]:
+            say(f"loaded {name}: {row_counts[name]} rows")
+    return row_counts
 
 
 def finish(audit: StorageAudit, lease: Lease) -> None:

@@ -14,15 +14,19 @@ def audit_intervals_s() -> dict[str, int]:
     """Key → seconds between audits. All roots are audited together, for they may refer to each
     other.
     """
-    is_needed = StorageRoot.objects.audited().exists()
-    return {AUDIT: HOUR_S * settings.WEIR.storage_audit_h} if is_needed else {}
+    has_roots = StorageRoot.objects.audited().exists()
+    return {AUDIT: HOUR_S * settings.WEIR.storage_audit_h} if has_roots else {}
 
 
-def next_audit_at(began: datetime, ended: datetime) -> datetime | None:
-    """When the next audit is due: at once if a root was added after the last audit ``began``, else
-    None for the usual interval.
+def next_audit_at(started_at: datetime, ended_at: datetime) -> datetime | None:
+    """When the next audit is due: at once if a root was added since the last one began, else None
+    for the usual interval.
     """
-    return ended if StorageRoot.objects.audited().filter(created_at__gt=began).exists() else None
+    return (
+        ended_at
+        if StorageRoot.objects.audited().filter(created_at__gt=started_at).exists()
+        else None
+    )
 
 
 def audit_now(at: datetime) -> bool:

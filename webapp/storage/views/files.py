@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -19,7 +19,7 @@ from webapp.storage.verdict_files import (
     FileFilters,
     FilePage,
     VerdictFiles,
-    read,
+    read_page,
 )
 
 FILES_A_PAGE = 40
@@ -31,9 +31,10 @@ def files(request: HttpRequest) -> HttpResponse:
     query = filters.query
     figures = audited_or_404(query.root)
     page, unreadable = (
-        read(figures, query, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
+        read_page(figures, query, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
     )
-    reasons = _reasons([query.verdict] if query.verdict else NOT_LIVE)
+    verdicts = [query.verdict] if query.verdict else NOT_LIVE
+    reasons = dict.fromkeys(reason for verdict in verdicts for reason in REASONS[verdict])
     context: dict[str, Any] = {
         "uri": query.root,
         "figures": figures,
@@ -80,7 +81,3 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         "kind_words": KINDS.get(row["kind"] or "", ""),
         "below_root": row["path"].removeprefix(row["root"].rstrip("/") + "/"),
     }
-
-
-def _reasons(verdicts: Sequence[str]) -> dict[str, str]:
-    return {code: words for verdict in verdicts for code, words in REASONS[verdict].items()}

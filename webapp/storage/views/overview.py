@@ -42,14 +42,15 @@ def over_time(request: HttpRequest) -> HttpResponse:
 
 
 def _points(rows: list[dict[str, Any]]) -> list[Point]:
-    last: dict[str, dict[str, Any]] = {}
+    last_rows: dict[str, dict[str, Any]] = {}
     rows_by_instant: dict[datetime, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         rows_by_instant[row["as_of"]].append(row)
     points: list[Point] = []
-    for at, audited in rows_by_instant.items():
-        last |= {row["root"]: row for row in audited}
-        points.append((at, {name: sum(row[name] for row in last.values()) for name in _NAMES}))
+    for at, new_rows in rows_by_instant.items():
+        last_rows |= {row["root"]: row for row in new_rows}
+        sums = {name: sum(row[name] for row in last_rows.values()) for name in _NAMES}
+        points.append((at, sums))
     return points
 
 

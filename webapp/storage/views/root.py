@@ -31,10 +31,10 @@ from webapp.storage.models import (
 from webapp.storage.newest_audits import latest_of
 from webapp.storage.orphan_proof import forecast, unreferenced
 from webapp.storage.presentation import (
-    doubt_shown,
     parts,
     reasons,
     second_names,
+    shown_doubt,
     why_not_cleanable,
 )
 from webapp.storage.views.parameters import parameter
@@ -73,7 +73,7 @@ def root(request: HttpRequest) -> HttpResponse:
         "root": registered,
         "figures": figures,
         "badge": root_badge(figures, now),
-        "running": _running(uri),
+        "running": _unfinished_audit(uri),
         "query_uri": urlencode({"uri": uri}),
     }
     if figures is not None:
@@ -86,8 +86,8 @@ def root(request: HttpRequest) -> HttpResponse:
     return render(request, "storage/root.html", context)
 
 
-def _running(uri: str) -> Any:
-    """The newest audit of the root and its badge, unless it is loaded."""
+def _unfinished_audit(uri: str) -> Any:
+    """The newest audit of the root with its badge; None if that audit is loaded."""
     newest = next(
         (audit for audit in StorageAudit.objects.order_by("-id")[:20] if uri in audit.roots), None
     )
@@ -114,13 +114,15 @@ def _audit_context(
     job_page = _page(
         jobs, (JOB_SORTS[sort], KeysetColumn("id", descending=True)), request.GET.get("jobs", "")
     )
-    of_root = {"audit": audit, "root": figures.root}
-    largest = (KeysetColumn("bytes", descending=True), KeysetColumn("id", descending=True))
+    in_root = {"audit": audit, "root": figures.root}
+    largest_first = (KeysetColumn("bytes", descending=True), KeysetColumn("id", descending=True))
     checkpoint_page = _page(
-        CheckpointStorage.objects.filter(**of_root), largest, request.GET.get("checkpoints", "")
+        CheckpointStorage.objects.filter(**in_root),
+        largest_first,
+        request.GET.get("checkpoints", ""),
     )
     missing_page = _page(
-        MissingFile.objects.filter(**of_root),
+        MissingFile.objects.filter(**in_root),
         (KeysetColumn("superseded"), KeysetColumn("id")),
         request.GET.get("missing", ""),
     )
@@ -155,7 +157,7 @@ def _audit_context(
         "missing": missing_page,
         "links": links,
         "findings": _findings(figures.root),
-        "doubts": [doubt_shown(row) for row in doubts[:DOUBTS_SHOWN]],
+        "doubts": [shown_doubt(row) for row in doubts[:DOUBTS_SHOWN]],
         "statements": valid_statements[:STATEMENTS_SHOWN],
         "more_statements": len(valid_statements) > STATEMENTS_SHOWN,
         "more_doubts": len(doubts) > DOUBTS_SHOWN,

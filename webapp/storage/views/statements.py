@@ -16,7 +16,7 @@ from webapp.lib.refusals import InputRefused
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.models import JobStorage, StorageRoot, StorageStatement
 from webapp.storage.newest_audits import latest_audits
-from webapp.storage.statements import Stated, state, take_back
+from webapp.storage.statements import StatedSubject, state, take_back
 
 MOST_TEXT = 4_000
 
@@ -31,8 +31,11 @@ class StatementForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def make(request: HttpRequest) -> HttpResponse:
     parameters = request.POST if request.method == "POST" else request.GET
-    stated = Stated(
-        *(parameters.get(name, "")[:MOST_TEXT].replace("\x00", "") for name in Stated._fields)
+    stated = StatedSubject(
+        *(
+            parameters.get(name, "")[:MOST_TEXT].replace("\x00", "")
+            for name in StatedSubject._fields
+        )
     )
     if stated.kind not in STATEMENTS or not (stated.subject or stated.job_id):
         raise Http404(gettext("There is no such statement."))

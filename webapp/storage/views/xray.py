@@ -18,7 +18,7 @@ from webapp.storage.newest_audits import latest_checkpoint
 from webapp.storage.views.parameters import parameter
 from webapp.storage.xray import xray_reader
 from webapp.storage.xray.contents import Xray
-from webapp.storage.xray.location import NotLocated, located
+from webapp.storage.xray.location import NotLocated, find_metadata
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ def xray(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"written": entered, "now": timezone.now()}
     status = 200
     try:
-        file = located(entered)
+        file = find_metadata(entered)
         context |= _contents(file.path, xray_reader.xray(file))
     except NotLocated as error:
         context["refused"], status = str(error), 404

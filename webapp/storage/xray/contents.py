@@ -20,7 +20,7 @@ class OperatorContents:
 
 @dataclass(frozen=True)
 class DirectoryContents:
-    """Files below one directory: the job's own, another job's, or one without the job level."""
+    """Files below one directory: the job's, another job's, or one without the job level."""
 
     path: str
     own: bool
@@ -82,5 +82,5 @@ class Xray:
 
     @property
     def relocatable(self) -> bool:
-        """Whether no path is absolute: it can be moved or copied as a directory."""
+        """Whether no path is absolute, so that the directory can be moved or copied."""
         return self.absolute == 0

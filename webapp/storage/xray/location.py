@@ -34,7 +34,7 @@ def root_of(path: str) -> StorageRoot | None:
     return next((root for root in StorageRoot.objects.all() if is_below(path, root.uri)), None)
 
 
-def located(entered: str) -> MetadataFile:
+def find_metadata(entered: str) -> MetadataFile:
     """The ``_metadata`` with its current size and time in the storage.
 
     Raises :class:`NotLocated` and ``OSError``.
@@ -42,7 +42,7 @@ def located(entered: str) -> MetadataFile:
     return _file_at(metadata_path(entered))
 
 
-def referred(entered: str) -> MetadataFile:
+def find_state_file(entered: str) -> MetadataFile:
     """A state file that a ``_metadata`` refers to."""
     try:
         return _file_at(canonical(entered, spellings()))

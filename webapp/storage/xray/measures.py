@@ -23,8 +23,8 @@ def distinct_files(table: pa.Table) -> pa.Table:
     """``path`` and ``bytes``: segments of a file are summed, whole files count once."""
     referring = table.filter(pc.is_valid(table["path"]))
     # Several handles may name the same segment or the same whole file.
-    once = referring.group_by(["path", "offset_bytes"]).aggregate([("size_bytes", "max")])
-    files = once.group_by("path").aggregate([("size_bytes_max", "sum")])
+    distinct = referring.group_by(["path", "offset_bytes"]).aggregate([("size_bytes", "max")])
+    files = distinct.group_by("path").aggregate([("size_bytes_max", "sum")])
     return pa.table({"path": files["path"], "bytes": files["size_bytes_max_sum"].cast(pa.int64())})
 
 
@@ -38,13 +38,13 @@ def _is_own(path: Any, owner: str) -> Any:
 
 
 def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, ...], int]:
-    """Directories of jobs, else of files, most bytes first; and how many were left out."""
+    """Job directories, else file directories, most bytes first; how many were left out."""
     if not files.num_rows:
         return (), 0
-    of_job = pc.struct_field(pc.extract_regex(files["path"], _JOB_DIRECTORY), "job")
-    plain = pc.replace_substring_regex(files["path"], r"/[^/]*$", "")
+    job_directory = pc.struct_field(pc.extract_regex(files["path"], _JOB_DIRECTORY), "job")
+    file_directory = pc.replace_substring_regex(files["path"], r"/[^/]*$", "")
     grouped = (
-        files.append_column("directory", pc.coalesce(of_job, plain))
+        files.append_column("directory", pc.coalesce(job_directory, file_directory))
         .append_column("own", _is_own(files["path"], owner))
         .group_by(["directory", "own"])
         .aggregate([("bytes", "sum"), ("path", "count")])
@@ -67,7 +67,9 @@ def absolute(table: pa.RecordBatch) -> int:
 def operators(
     table: pa.Table, declared: Mapping[str, Operator], finished: Mapping[str, int]
 ) -> tuple[tuple[OperatorContents, ...], int]:
-    """Most state first; and how many were left out. ``finished``: operator id → finished subtasks."""
+    """Operators, most state first; how many were left out. ``finished``: operator id → finished
+    subtasks.
+    """
     by_subtask: dict[str, dict[int | None, int]] = defaultdict(dict)
     sums = table.group_by(["operator_id", "subtask"]).aggregate([("state_bytes", "sum")])
     for row in sums.to_pylist():
@@ -103,14 +105,14 @@ def operators(
 
 
 def _max_over_median(sizes: Sequence[int]) -> float | None:
-    middle = statistics.median(sizes) if len(sizes) > 1 else 0
-    return max(sizes) / middle if middle > 0 else None
+    median = statistics.median(sizes) if len(sizes) > 1 else 0
+    return max(sizes) / median if median > 0 else None
 
 
 def listed_states(
     table: pa.Table, declared: Mapping[str, Operator]
 ) -> tuple[tuple[ListedState, ...], int]:
-    """Named operator states, most bytes to restore first, and how many were left out."""
+    """Named operator states, most bytes to restore first; how many were left out."""
     rows = (
         table.filter(pc.is_valid(table["states"]))
         .select(["operator_id", "states", "size_bytes", "path"])

@@ -1,5 +1,5 @@
-"""Makes the X-ray of a ``_metadata`` file in columns, without an object for each reference. A
-damaged, incomplete or too large file raises.
+"""Makes the X-ray of a ``_metadata`` file in columns, without an object for each reference. Raises
+if the file is damaged, incomplete or too large.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ from webapp.storage.xray.contents import Xray
 
 MOST_BYTES = 100_000_000
 MOST_HANDLES = 300_000
-"""About half a gigabyte while it is read: what one request may take of a web server."""
+"""Reading them takes about half a gigabyte, the most that one request may use."""
 CACHED_S = 24 * 3600
-_FORM = 5
+_XRAY_VERSION = 5
 """Raise it with every change of ``Xray``, which is cached."""
 _COLUMNS = (
     "operator_id",
@@ -67,9 +67,9 @@ def xray(file: MetadataFile) -> Xray:
     # Without size and time, a changed file would not be noticed.
     if file.size is None or file.modified is None:
         return read(file)
-    facts = f"{file.path}\t{file.size}\t{file.modified}"
-    digest = hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()
-    key = f"xray:{_FORM}:{READER_VERSION}:{digest}"
+    identity = f"{file.path}\t{file.size}\t{file.modified}"
+    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
+    key = f"xray:{_XRAY_VERSION}:{READER_VERSION}:{digest}"
     cached: Xray | None = cache.get(key)
     if cached is None:
         cached = read(file)

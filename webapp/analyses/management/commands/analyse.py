@@ -1,5 +1,3 @@
-"""Print an analysis of a job, of a root or of the fleet."""
-
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +15,7 @@ from webapp.config.preparation import PreparedCommand
 from webapp.fleet.rows_command import job_named
 from webapp.lib.filter_sets import ListFilters, WrongParameters
 from webapp.lib.printing import print_document, print_lines
-from webapp.storage.orphan_proof import root_named
+from webapp.storage.orphan_proof import find_figures
 
 WIDEST_COLUMN = 60
 """Characters. A longer cell is printed whole, and moves the rest of its line to the right."""
@@ -81,7 +79,7 @@ def _answer(options: Mapping[str, Any]) -> tuple[Analysis, Inputs, Document] | N
         analysis = _find_analysis("fleet", options["fleet"])
         arguments = (inputs_for_fleet(_parameters(analysis, options["set"])),)
     elif name is None and job_or_name and "/" in cluster_or_root:
-        analysis, figures = _find_analysis("root", job_or_name), root_named(cluster_or_root)
+        analysis, figures = _find_analysis("root", job_or_name), find_figures(cluster_or_root)
         arguments = figures, inputs_for_root(figures, _parameters(analysis, options["set"]))
     elif name is None:
         return None
@@ -112,11 +110,11 @@ def _list_analyses() -> Iterator[str]:
 
 def _parameters(analysis: Analysis, texts: list[str]) -> ListFilters:
     values: Mapping[str, str] = dict(text.partition("=")[::2] for text in texts)
-    known = analysis.parameters.parameters()
-    if unknown := sorted(values.keys() - known.keys()):
+    declared = analysis.parameters.parameters()
+    if unknown := sorted(values.keys() - declared.keys()):
         raise CommandError(
             f"{analysis.name} has no {', '.join(unknown)}. There are: "
-            f"{', '.join(known) or 'none'}.",
+            f"{', '.join(declared) or 'none'}.",
             returncode=2,
         )
     return checked_parameters(analysis, values)

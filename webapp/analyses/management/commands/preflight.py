@@ -1,5 +1,3 @@
-"""Say whether a job would restore from a snapshot, for a gate before a deployment."""
-
 import sys
 from argparse import ArgumentParser
 from typing import Any

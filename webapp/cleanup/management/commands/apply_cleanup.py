@@ -137,7 +137,7 @@ class Command(PreparedCommand):
         return True
 
     def _carry_out(self, plan: CleanupPlan, verb: str, wait_s: float) -> None:
-        give_up = time.monotonic() + wait_s
+        deadline = time.monotonic() + wait_s
         while plan.state in AT_WORK:
             try:
                 performed = perform(orders.key_of(plan), even_if_not_due=True, echo=self.say)
@@ -148,7 +148,7 @@ class Command(PreparedCommand):
                     f"{describe(error)} Repeat the command to continue.", returncode=1
                 ) from error
             if performed.state == Performed.HELD:
-                if time.monotonic() > give_up:
+                if time.monotonic() > deadline:
                     raise CommandError(
                         "A worker carries it out; its progress is on the page of the plan.",
                         returncode=1,

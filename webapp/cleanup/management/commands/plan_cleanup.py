@@ -68,11 +68,12 @@ class Command(PreparedCommand):
             )
         plan.refresh_from_db()
         print_lines(
-            self.stdout, _json(plan) if options["json"] else _words(plan, files=options["files"])
+            self.stdout,
+            _json_lines(plan) if options["json"] else _text_lines(plan, files=options["files"]),
         )
 
 
-def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
+def _text_lines(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
     yield f"Plan {plan.name}"
     for root in plan.summary["roots"]:
         yield (
@@ -104,8 +105,8 @@ def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
     )
 
 
-def _json(plan: CleanupPlan) -> Iterator[str]:
-    counts = ("roots", "withheld_roots", "withheld_files", "statements")
+def _json_lines(plan: CleanupPlan) -> Iterator[str]:
+    names = ("roots", "withheld_roots", "withheld_files", "statements")
     yield json_line(
         {
             "plan": plan.name,
@@ -113,7 +114,7 @@ def _json(plan: CleanupPlan) -> Iterator[str]:
             "bytes": plan.bytes,
             "expires_at": plan.expires_at,
             "waste": plan.waste,
-            **{name: plan.summary[name] for name in counts},
+            **{name: plan.summary[name] for name in names},
         }
     )
     for row in reader_of(plan).rows():

@@ -76,7 +76,14 @@ class Command(PreparedCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        document = self._gather(options, timezone.now())
+        now = timezone.now()
+        document = incident.gather(
+            self._scope(options, now),
+            uid=new_report_uid(),
+            made_at=now,
+            made_by=command_line_name(),
+            from_alert=options["alert"] or "",
+        )
         files = _write(document, options["out"])
         if options["json"]:
             headline = {
@@ -90,15 +97,6 @@ class Command(PreparedCommand):
             for path in files.values():
                 self.stdout.write(f"  {path}")
 
-    def _gather(self, options: dict[str, Any], now: datetime) -> Report:
-        return incident.gather(
-            self._scope(options, now),
-            uid=new_report_uid(),
-            made_at=now,
-            made_by=command_line_name(),
-            from_alert=options["alert"] or "",
-        )
-
     def _scope(self, options: dict[str, Any], now: datetime) -> ReportScope:
         if options["alert"]:
             alert = Alert.objects.filter(uid=options["alert"]).first()
@@ -108,7 +106,7 @@ class Command(PreparedCommand):
         jobs = _jobs(options["cluster"], options["job"])
         start, end = options["start"], options["end"]
         if not start and not end:
-            start, end = report_scope.proposed(jobs)
+            start, end = report_scope.proposed_range(jobs)
         return report_scope.scope(
             [JobKey(job.cluster, job.job_id) for job in jobs], start, end, now
         )
@@ -134,7 +132,7 @@ def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
         raise BadScope("Name a job by --cluster and --job, or an alert by --alert.")
     if jobs and len(jobs) != len(clusters):
         raise BadScope("Give one --job for each --cluster, or none at all.")
-    found = []
+    rows_of_jobs = []
     for cluster, job in zip(clusters, jobs or [""] * len(clusters), strict=True):
         rows = JobCurrent.objects.filter(cluster=cluster).worst_first("-last_seen_at", "id")
         row = (
@@ -146,5 +144,5 @@ def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
             raise BadScope(
                 f"No job{f' {job}' if job else ''} was ever seen on a cluster called {cluster}."
             )
-        found.append(row)
-    return found
+        rows_of_jobs.append(row)
+    return rows_of_jobs

@@ -78,11 +78,11 @@ class Command(PreparedCommand):
         request = self._request(options)
         with by_hand(self.say) as (lease, record):
             row = audit(request, lease, record)
-        print_lines(self.stdout, _json_lines(row) if options["json"] else _words(row))
+        print_lines(self.stdout, _json_lines(row) if options["json"] else _text_lines(row))
 
     def _request(self, options: dict[str, Any]) -> audit_request.AuditRequest:
-        guard = options["age_guard"] or settings.WEIR.storage_age_guard_h
-        if guard < 24:
+        guard_h = options["age_guard"] or settings.WEIR.storage_age_guard_h
+        if guard_h < 24:
             raise CommandError("--age-guard must be at least 24 hours.", returncode=REFUSED)
         if (options["at"] or options["listing"]) and len(options["roots"]) != 1:
             raise CommandError("--at and --listing are for one ROOT: name it.", returncode=REFUSED)
@@ -98,7 +98,7 @@ class Command(PreparedCommand):
             )
         return audit_request.AuditRequest(
             roots,
-            age_guard_h=guard,
+            age_guard_h=guard_h,
             purpose=AuditPurpose.COMMAND,
             fresh=options["fresh"],
             inventory=options["listing"],
@@ -150,7 +150,7 @@ def root_line(root: RootFigures) -> dict[str, Any]:
     }
 
 
-def _words(row: StorageAudit) -> Iterator[str]:
+def _text_lines(row: StorageAudit) -> Iterator[str]:
     for root in RootFigures.objects.filter(audit=row).order_by("root"):
         yield (
             f"{root.root}  as of {root.as_of:%Y-%m-%d %H:%M:%S} UTC: {count_text(root.files)} "

@@ -8,7 +8,7 @@ from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.command_line import command_line_name
 from webapp.lib.refusals import InputRefused
 from webapp.storage.models import StorageStatement
-from webapp.storage.statements import Stated, state, take_back
+from webapp.storage.statements import StatedSubject, state, take_back
 
 
 class Command(PreparedCommand):
@@ -42,7 +42,9 @@ class Command(PreparedCommand):
         elif options["kind"]:
             if not options["subject"] and not options["job"]:
                 raise CommandError("Name a URI, or a --cluster and --job.", returncode=REFUSED)
-            stated = Stated(options["kind"], options["subject"], options["cluster"], options["job"])
+            stated = StatedSubject(
+                options["kind"], options["subject"], options["cluster"], options["job"]
+            )
             statement = state(stated, options["reason"], command_line_name())
             self._print(statement)
         else:
