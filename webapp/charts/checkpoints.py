@@ -204,7 +204,7 @@ def _marks(bars: Sequence[tuple[CheckpointBar, str]], y: float) -> list[dict[str
     """The outcomes at the height ``y``. ``bars``: with their hover texts."""
     by_kind: dict[str, list[tuple[CheckpointBar, str]]] = {kind: [] for kind in _MARKS}
     for bar, hover_text in bars:
-        by_kind[_mark_kind(bar)].append((bar, hover_text))
+        by_kind.setdefault(_mark_kind(bar), []).append((bar, hover_text))
     return [
         {
             "type": "scatter",
