@@ -20,6 +20,12 @@ from webapp.lib.refusals import InputRefused
 
 LONGEST_NAME, LONGEST_CREDENTIAL = 100, 1_000
 MOST_EMAILS, LONGEST_EMAIL = 20, 254
+SECRET_FIELDS = ("secret_encrypted", "previous_secret_encrypted", "previous_secret_until")
+ENTERED = (
+    *("name", "format", "url_encrypted", "url_shown", "emails", "credential_encrypted"),
+    *("matchers", "min_severity", "owner_email"),
+)
+"""Others are not saved: somebody may disable the endpoint or rotate its secret meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,8 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
     elif not endpoint.secret_encrypted:
         secret = signing.new_secret()
         endpoint.secret_encrypted = encryption.encrypt(secret)
-    endpoint.save()
+    fields = ENTERED if form.for_machines and not secret else (*ENTERED, *SECRET_FIELDS)
+    endpoint.save(update_fields=fields if endpoint.pk else None)
     return secret
 
 

@@ -1,13 +1,14 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from ingest.messages import message
 from webapp.config import encryption
 from webapp.delivery import endpoint_notices, outbox, signing
 from webapp.delivery.choices import DeliveryState
+from webapp.delivery.endpoint_entry import SECRET_FIELDS
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib.refusals import ActionRefused
@@ -25,11 +26,12 @@ def rotate(endpoint: Endpoint, now: datetime) -> str:
             % {"name": endpoint.name}
         )
     secret = signing.new_secret()
-    Endpoint.objects.filter(pk=endpoint.pk).update(
-        previous_secret_encrypted=F("secret_encrypted"),
-        previous_secret_until=now + OLD_SECRET_WORKS,
-        secret_encrypted=encryption.encrypt(secret),
-    )
+    with transaction.atomic():
+        row = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+        row.previous_secret_encrypted = row.secret_encrypted
+        row.previous_secret_until = now + OLD_SECRET_WORKS
+        row.secret_encrypted = encryption.encrypt(secret)
+        row.save(update_fields=SECRET_FIELDS)
     return secret
 
 
