@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
@@ -52,9 +53,10 @@ class PreparedCommand(BaseCommand):
         settings.WEIR.home.mkdir(parents=True, exist_ok=True)
         prepare_database()
         self.quiet = bool(options.get("json"))
+        refusals: tuple[type[Exception], ...] = (PermissionDenied, *self.refusals)
         try:
             return super().execute(*args, **options)
-        except self.refusals as error:
+        except refusals as error:
             raise CommandError(str(error), returncode=REFUSED) from error
 
     def say(self, line: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
-from django.db import models
+from django.db import models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -321,9 +321,8 @@ class Cluster(LogStoreFields):
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         RemovedCluster.objects.get_or_create(name=self.name)
-        spool_of(self.name).discard()
-        pulled_spool_of(self.name).discard()
-        metrics_spool_of(self.name).discard()
+        for spool in (spool_of, pulled_spool_of, metrics_spool_of):
+            transaction.on_commit(spool(self.name).discard)
         return super().delete(*args, **kwargs)
 
     def source(self) -> ClusterSource:

@@ -56,6 +56,8 @@ def find_changes(declarations: Sequence[Declaration]) -> list[Change]:
         stored = {kind.key(kind.entry(row)): row for row in kind.rows()}
         stated = {entry.key: entry for entry in declarations if entry.kind == name}
         for key, declaration in stated.items():
+            if kind.is_over(declaration.entry):
+                continue
             change = _change(kind, declaration, stored.get(key), owners.get((name, key)))
             if change is not None:
                 changes.append(change)
@@ -67,9 +69,12 @@ def find_changes(declarations: Sequence[Declaration]) -> list[Change]:
     return [*changes, *reversed(removals)]
 
 
-def apply_changes(changes: Sequence[Change], now: datetime, *, prune: bool) -> list[str]:
-    """All or nothing. Without ``prune``, rows that no file states any more stay as they are.
-    Returns lines to print. Raises :class:`InputRefused`.
+def apply_changes(
+    changes: Sequence[Change], declarations: Sequence[Declaration], now: datetime, *, prune: bool
+) -> list[str]:
+    """All or nothing: afterwards the database says what all ``declarations`` say. Without
+    ``prune``, rows that no file states any more stay as they are. Returns lines to print. Raises
+    :class:`InputRefused`.
     """
     printed: list[str] = []
     with transaction.atomic(), applying():
@@ -82,6 +87,12 @@ def apply_changes(changes: Sequence[Change], now: datetime, *, prune: bool) -> l
                 raise InputRefused(
                     f"{change.file}: {change.kind.name}: {change.key}: {refusal_text(error)}"
                 ) from error
+        for left in find_changes(declarations):
+            if left.action != "remove" or prune:
+                raise InputRefused(
+                    f"{left.file}: {left.kind.name}: {left.key} cannot be stored as its file says, "
+                    "or somebody changed it meanwhile: " + " ".join(left.lines())
+                )
     return printed
 
 

@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models.signals import m2m_changed, pre_delete, pre_save
 from django.utils.translation import gettext
 
+from webapp.fleet.models import Cluster
 from webapp.lib import scopes
 from webapp.lib.refusals import ActionRefused
 from webapp.site.declared.kind import Kind
@@ -33,8 +34,10 @@ def applying() -> Iterator[None]:
 
 
 def file_of(kind: Kind, row: Any) -> str:
-    """The file that states the row; "" if none does."""
+    """The file that states the row; "" if none does. None states a silence that is over."""
     with scopes.everything():
+        if not kind.rows().filter(pk=row.pk).exists():
+            return ""
         files = DeclaredRow.objects.filter(kind=kind.name, key=kind.key(kind.entry(row)))
         return files.values_list("file", flat=True).first() or ""
 
@@ -45,6 +48,23 @@ def connect() -> None:
     roots = _Guard(KINDS["storage_roots"])
     through = StorageRoot.clusters.through
     m2m_changed.connect(roots.check_clusters, sender=through, weak=False)
+    pre_delete.connect(_refuse_removal_of_named_cluster, sender=Cluster, weak=False)
+
+
+def _refuse_removal_of_named_cluster(instance: Cluster, **_signal: Any) -> None:
+    if _is_applying.get():
+        return
+    with scopes.everything():
+        roots = list(StorageRoot.objects.filter(clusters=instance))
+    for root in roots:
+        if file := file_of(KINDS["storage_roots"], root):
+            raise StatedInFile(
+                gettext(
+                    "The file %(file)s names this cluster as one of the storage root %(root)s: "
+                    "change it there, and run manage.py apply."
+                )
+                % {"file": file, "root": root.uri}
+            )
 
 
 class _Guard:

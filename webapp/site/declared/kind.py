@@ -1,7 +1,7 @@
 """One sort of entry in the files."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.db import models
@@ -40,8 +40,8 @@ class Kind(ABC):
     def properties(self) -> dict[str, dict[str, Any]]: ...
 
     @abstractmethod
-    def rows(self) -> Iterable[Any]:
-        """Rows that a file can state."""
+    def rows(self) -> Any:
+        """The query of rows that a file can state."""
 
     @abstractmethod
     def key(self, entry: Entry) -> str:
@@ -56,6 +56,10 @@ class Kind(ABC):
         """Create the row, or change ``row`` to what the entry says. Returns lines to print. Raises
         ``ActionRefused`` or ``ValidationError``.
         """
+
+    def is_over(self, entry: Entry) -> bool:
+        """Whether the entry has no row any more, whatever its file says."""
+        return False
 
     def remove(self, row: Any) -> None:
         row.delete()

@@ -1,5 +1,6 @@
 """Reads the files of a directory: YAML, each an object of kinds with lists of entries."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import yaml
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from jsonschema import Draft202012Validator
+from jsonschema import ValidationError as JsonSchemaError
 
 from webapp.lib.refusals import ActionRefused, InputRefused
 from webapp.site.declared.kind import Entry
@@ -16,6 +18,7 @@ from webapp.site.declared.registry import KINDS, schema
 SUFFIXES = (".yaml", ".yml")
 MOST_FILE_BYTES = 4_000_000
 MOST_ERRORS = 50
+_UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,13 @@ class Declaration:
     references: dict[str, dict[str, str]]
 
 
+class TooLarge(ValueError):
+    pass
+
+
 class _Loader(yaml.SafeLoader):
-    """Refuses repeated keys, of which YAML takes the last, and aliases, which can be huge. Instants
-    stay texts.
+    """Refuses repeated keys, of which YAML takes the last, aliases, which can be huge, and texts
+    that no database stores. Instants stay texts.
     """
 
     def compose_node(self, parent: Any, index: Any) -> Any:
@@ -43,13 +50,20 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        keys = [self.construct_object(key, deep=True) for key, _value in node.value]
-        repeated = next((key for key in keys if keys.count(key) > 1), None)
-        if repeated is not None:
+        mapping = super().construct_mapping(node, deep)
+        if len(mapping) < len(node.value):
             raise yaml.constructor.ConstructorError(
-                None, None, f"{repeated} stands here twice", node.start_mark
+                None, None, "a key stands here twice", node.start_mark
             )
-        return super().construct_mapping(node, deep)
+        return mapping
+
+    def construct_scalar(self, node: Any) -> Any:
+        value = super().construct_scalar(node)
+        if isinstance(value, str) and _UNSTORABLE.search(value):
+            raise yaml.constructor.ConstructorError(
+                None, None, "a text has a zero byte or half a character", node.start_mark
+            )
+        return value
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -60,10 +74,15 @@ _Loader.yaml_implicit_resolvers = {
 
 def read_directory(directory: Path) -> list[Declaration]:
     """All declarations below ``directory``. Raises :class:`InputRefused` with every error, each
-    with its file and place.
+    with its file and place. Hidden files and directories are left out: a Kubernetes mounts a
+    ConfigMap as links to a hidden directory, and a repository has such files for other programs.
     """
     files = sorted(
-        path for path in directory.rglob("*") if path.suffix in SUFFIXES and path.is_file()
+        path
+        for path in directory.rglob("*")
+        if path.suffix in SUFFIXES
+        and path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(directory).parts)
     )
     if not files:
         raise InputRefused(f"{directory} has no file that ends with {' or '.join(SUFFIXES)}.")
@@ -75,10 +94,10 @@ def read_directory(directory: Path) -> list[Declaration]:
         try:
             document = _load(path)
         except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-            errors.append(f"{file}: {' '.join(str(error).split())[:300]}")
+            errors.append(f"{file}: {_yaml_error(error)}")
             continue
         wrong = [
-            f"{file}: {error.json_path.removeprefix('$.')}: {error.message[:200]}"
+            f"{file}: {error.json_path.removeprefix('$.')}: {_schema_error(error)}"
             for error in validator.iter_errors(document)
         ]
         errors += wrong
@@ -100,7 +119,7 @@ def read_directory(directory: Path) -> list[Declaration]:
 
 def _load(path: Path) -> Any:
     if path.stat().st_size > MOST_FILE_BYTES:
-        raise ValueError(f"it is larger than {MOST_FILE_BYTES:,} bytes")
+        raise TooLarge(f"it is larger than {MOST_FILE_BYTES:,} bytes")
     # The loader is a safe one.
     return yaml.load(path.read_bytes(), _Loader) or {}  # noqa: S506
 
@@ -114,10 +133,31 @@ def _declarations(document: dict[str, Any], file: str, errors: list[str]) -> Ite
             entry = {field: value for field, value in stated.items() if field not in references}
             try:
                 entry = kind.without_defaults(kind.normalised(entry))
-            except (ActionRefused, ValidationError) as error:
+            except (ActionRefused, ValidationError, OverflowError) as error:
                 errors.append(f"{file}: {name}[{number}]: {refusal_text(error)}")
                 continue
             yield Declaration(name, kind.key(entry), file, entry, references)
+
+
+def _yaml_error(error: Exception) -> str:
+    """Without the line, and without its tag: either may be a secret."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        return place + re.sub(r"the tag '.*'", "a tag", error.problem or "it is no YAML")
+    if isinstance(error, TooLarge | OSError | yaml.YAMLError):
+        return " ".join(str(error).split())[:300]
+    return "it has a value that cannot be read"
+
+
+def _schema_error(error: JsonSchemaError) -> str:
+    """Without the value, which may be a secret, unless it is one word of a list or a number."""
+    if error.validator == "oneOf":
+        return "it must be {env: NAME} or {file: PATH}"
+    message = str(error.message)
+    if error.validator in ("enum", "minimum", "maximum"):
+        return message[:200]
+    return message.replace(repr(error.instance), "it")[:200]
 
 
 def refusal_text(error: Exception) -> str:

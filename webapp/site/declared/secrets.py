@@ -3,8 +3,13 @@
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 
+from django.conf import settings
+
+from ingest.local_directories import refusal_of_own_folder
+from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import InputRefused
 
 LONGEST_SECRET = 8_000
@@ -31,6 +36,8 @@ def resolve(reference: Mapping[str, str]) -> str:
         if not secret:
             raise InputRefused(f"the variable {place} is not set")
     else:
+        if refusal := refusal_of_own_folder(place):
+            raise InputRefused(f"{place} is not read: {localised(refusal)}")
         try:
             with Path(place).open(encoding="utf-8") as file:
                 secret = file.read(LONGEST_SECRET + 1).rstrip("\r\n")
@@ -39,11 +46,22 @@ def resolve(reference: Mapping[str, str]) -> str:
             raise InputRefused(f"{place} cannot be read: {why}") from error
         if not secret:
             raise InputRefused(f"{place} is empty")
+    if secret in _own_secrets():
+        raise InputRefused(f"{place} is a secret of Weir itself, which it shows to nobody")
     if len(secret) > LONGEST_SECRET or not secret.isprintable():
         raise InputRefused(
             f"{place} is longer than {LONGEST_SECRET} characters, or has more than one line"
         )
     return secret
+
+
+def _own_secrets() -> set[str]:
+    """Settings that are hidden, each as a whole."""
+    hidden = [getattr(settings.WEIR, each.name) for each in fields(settings.WEIR) if not each.repr]
+    keys = [value for value in hidden if isinstance(value, tuple)]
+    database = settings.WEIR.database.get("PASSWORD"), os.environ.get("WEIR_DATABASE_URL")
+    texts = (*hidden, *database, *(key for values in keys for key in values))
+    return {text for text in texts if isinstance(text, str) and text}
 
 
 def reference_for(*names: str) -> dict[str, str]:

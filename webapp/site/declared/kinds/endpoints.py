@@ -75,8 +75,6 @@ class Endpoints(Kind):
         endpoint = cast("Endpoint", row or Endpoint())
         # Those of a file replace what is stored, whatever address it was for.
         endpoint.url_encrypted = endpoint.credential_encrypted = ""
-        if signing_secret := secrets.get("signing_secret"):
-            endpoint.secret_encrypted = encryption.encrypt(_checked(signing_secret))
         new_secret = enter(
             endpoint,
             EndpointEntry(
@@ -91,6 +89,10 @@ class Endpoints(Kind):
             ),
             addresses.policy(),
         )
+        if signing_secret := secrets.get("signing_secret"):
+            endpoint.secret_encrypted = encryption.encrypt(_checked(signing_secret))
+            endpoint.save(update_fields=["secret_encrypted"])
+            return []
         if not new_secret:
             return []
         return [f"The secret of {endpoint.name}, shown this once: {new_secret}"]

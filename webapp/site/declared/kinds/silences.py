@@ -1,12 +1,13 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 
 from django.utils import timezone
 
 from webapp.accounts.models import User
-from webapp.alerting.actions import end_silence, silence
+from webapp.alerting.actions import clean, end_silence, silence
 from webapp.alerting.forms import MOST_REASON
 from webapp.alerting.models import Silence
 from webapp.lib.matchers import as_entered, parse_lines
@@ -15,6 +16,7 @@ from webapp.site.declared.kind import MATCHERS, Entry, Kind
 
 _INSTANT = {"type": "string", "description": "with its UTC offset, such as 2026-11-21T18:00:00Z"}
 AUTHOR = User(username="files")
+LONGEST_IN_KEY = 400
 
 
 class Silences(Kind):
@@ -38,12 +40,19 @@ class Silences(Kind):
         return Silence.objects.filter(ends_at__gt=timezone.now()).order_by("starts_at", "id")
 
     def key(self, entry: Entry) -> str:
-        return f"{' '.join(entry['matchers'])} from {entry['starts_at']}"
+        """Long matchers by their digest: a key has a column of limited length."""
+        matchers = " ".join(entry["matchers"])
+        if len(matchers) > LONGEST_IN_KEY:
+            matchers = f"{matchers[:100]}… {sha256(matchers.encode()).hexdigest()}"
+        return f"{matchers} from {entry['starts_at']}"
+
+    def is_over(self, entry: Entry) -> bool:
+        return _instant(entry["ends_at"]) <= timezone.now()
 
     def normalised(self, entry: Entry) -> Entry:
         matchers = [str(matcher) for matcher in parse_lines("\n".join(entry["matchers"]))]
         instants = {name: _text(_instant(entry[name])) for name in ("starts_at", "ends_at")}
-        return {"matchers": matchers, **instants, "reason": entry["reason"].strip()}
+        return {"matchers": matchers, **instants, "reason": clean(entry["reason"])}
 
     def entry(self, row: Silence) -> Entry:
         return {
@@ -54,11 +63,9 @@ class Silences(Kind):
         }
 
     def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
-        now, ends_at = timezone.now(), _instant(entry["ends_at"])
-        if ends_at <= now:
-            return [f"The silence {self.key(entry)} is over: it is not begun."]
         matchers = parse_lines("\n".join(entry["matchers"]))
-        silence(matchers, _instant(entry["starts_at"]), ends_at, entry["reason"], AUTHOR, now)
+        starts_at, ends_at = _instant(entry["starts_at"]), _instant(entry["ends_at"])
+        silence(matchers, starts_at, ends_at, entry["reason"], AUTHOR, timezone.now())
         if row is not None:
             row.delete()
         return []

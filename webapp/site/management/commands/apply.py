@@ -45,7 +45,8 @@ class Command(PreparedCommand):
         directory = Path(options["directory"] or "")
         if not options["directory"] or not directory.is_dir():
             raise CommandError("Name a directory with YAML files.", returncode=REFUSED)
-        changes = find_changes(read_directory(directory))
+        declarations = read_directory(directory)
+        changes = find_changes(declarations)
         for change in changes:
             for line in change.lines():
                 self.stdout.write(line)
@@ -57,7 +58,8 @@ class Command(PreparedCommand):
                 raise SystemExit(DIFFERS)
             self.stdout.write("No difference.")
             return
-        for line in apply_changes(changes, timezone.now(), prune=options["prune"]):
+        prune = options["prune"]
+        for line in apply_changes(changes, declarations, timezone.now(), prune=prune):
             self.stdout.write(line)
-        done = len(changes) - (0 if options["prune"] else len(stays))
+        done = len(changes) - (0 if prune else len(stays))
         self.stdout.write(f"{done} changed." if done else "Nothing to change.")
