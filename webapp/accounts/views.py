@@ -17,7 +17,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts import devices, people, throttle
-from webapp.accounts.models import ApiToken
+from webapp.accounts.models import ApiToken, User
 from webapp.accounts.oidc.configured import is_configured
 from webapp.accounts.oidc.views import SIGN_OUT
 from webapp.accounts.roles import may_operate, role_of
@@ -133,12 +133,19 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @sensitive_post_parameters()
 def change_password(request: HttpRequest) -> HttpResponse:
-    form = _PasswordForm(me(request), request.POST)
+    user = me(request)
+    form = _PasswordForm(user, request.POST)
     if form.is_valid():
-        update_session_auth_hash(request, form.save())
-        messages.success(
-            request, gettext("Your password is changed; other sessions of yours are signed out.")
+        # Hashing takes its time: an administrator may close the account meanwhile.
+        unchanged = User.objects.filter(
+            pk=user.pk, password=user.password, session_epoch=user.session_epoch, is_active=True
         )
+        if unchanged.update(password=form.save(commit=False).password):
+            update_session_auth_hash(request, user)
+            messages.success(
+                request,
+                gettext("Your password is changed; other sessions of yours are signed out."),
+            )
         return redirect("account")
     return _page(request, form, TokenForm(operator=may_operate(me(request))))
 

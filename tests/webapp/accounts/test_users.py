@@ -281,3 +281,35 @@ def test_password_managers_learn_whose_password_is_changed_and_the_form_does_not
         and " hidden" in field
         and " name=" not in field
     )
+
+
+@pytest.mark.parametrize("done", ["close", "new_password", "sign_out", "change"])
+def test_who_changes_their_password_meanwhile_undoes_nothing(
+    done: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hashing takes most of a second: whoever repeats it would be in it whenever they are closed."""
+    ada, ann = member("ada", "admin"), member("ann", "operator", sees=OURS)
+    client = signed_in(ann)
+    expected: dict[str, Any] = {}
+    hash_of = User.set_password
+
+    def meanwhile(user: User, password: str) -> None:
+        monkeypatch.undo()
+        others = User.objects.get(pk=ann.pk)
+        if done == "change":
+            people.change(ada, others, "viewer", people.ONLY, 'team="theirs"')
+        else:
+            getattr(people, done)(ada, others)
+        expected.update(User.objects.filter(pk=ann.pk).values().get())
+        hash_of(user, password)
+
+    monkeypatch.setattr(User, "set_password", meanwhile)
+    words = {"new_password1": "battery horse staple", "new_password2": "battery horse staple"}
+    client.post("/account/password/", {"old_password": "correct horse battery", **words})
+    stored = User.objects.filter(pk=ann.pk).values().get()
+    if done == "change":
+        expected |= {"password": stored["password"]}
+        assert client.get("/account/").status_code == 200
+    else:
+        assert client.get("/account/").status_code == 302
+    assert expected and stored == expected

@@ -13,6 +13,7 @@ from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.choices import AuthScheme, ClusterKind, LogStoreKind, LogStoreSignIn
 from webapp.fleet.connection_test import TestReport, check_connection
 from webapp.fleet.models import Cluster
+from webapp.fleet.models.cluster import ENTERED, SECRETS
 from webapp.fleet.registration import register
 from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS
 
@@ -112,7 +113,7 @@ class Command(PreparedCommand):
         if report is not None:
             cluster.misses = list(report.misses)
         if cluster.pk:
-            cluster.save()
+            cluster.save(update_fields=[*ENTERED, *SECRETS, "misses"])
         else:
             register(cluster)
         if report is not None:
