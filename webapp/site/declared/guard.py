@@ -58,12 +58,13 @@ def _refuse_removal_of_named_cluster(instance: Cluster, **_signal: Any) -> None:
         roots = list(StorageRoot.objects.filter(clusters=instance))
     for root in roots:
         if file := file_of(KINDS["storage_roots"], root):
+            # Not which root: who removes the cluster may not see the others that it has.
             raise StatedInFile(
                 gettext(
-                    "The file %(file)s names this cluster as one of the storage root %(root)s: "
-                    "change it there, and run manage.py apply."
+                    "The file %(file)s names this cluster as one of a storage root: change it "
+                    "there, and run manage.py apply."
                 )
-                % {"file": file, "root": root.uri}
+                % {"file": file}
             )
 
 
