@@ -61,14 +61,8 @@ def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page"
 
 
 def withdraw(plan: CleanupPlan, name: str, at: datetime) -> None:
-    _set_state(
-        plan,
-        (PlanState.PLANNED, PlanState.APPROVED),
-        PlanState.WITHDRAWN,
-        gettext("withdrawn"),
-        ordered_name=name[:200],
-        finished_at=at,
-    )
+    allowed, by = (PlanState.PLANNED, PlanState.APPROVED), {"ordered_name": name[:200]}
+    _set_state(plan, allowed, PlanState.WITHDRAWN, gettext("withdrawn"), **by, finished_at=at)
 
 
 def order(plan: CleanupPlan, verb: str, name: str, at: datetime) -> None:
@@ -78,57 +72,40 @@ def order(plan: CleanupPlan, verb: str, name: str, at: datetime) -> None:
 
 def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
     if plan.approved_at is None:
-        raise PlanActionRefused(
+        raise _refused(
+            plan,
             gettext(
                 "Plan %(short_name)s is not approved. Somebody who may has to approve it on its "
                 "page first."
-            )
-            % {"short_name": plan.short_name}
+            ),
         )
     _refuse_expired(plan, at)
-    _start(
-        plan,
-        (PlanState.APPROVED, PlanState.HALTED),
-        PlanState.APPLYING,
-        gettext("applied"),
-        name,
-        at,
-    )
+    allowed = (PlanState.APPROVED, PlanState.HALTED)
+    _start(plan, allowed, PlanState.APPLYING, gettext("applied"), name, at)
 
 
 def start_undo(plan: CleanupPlan, name: str, at: datetime) -> None:
     """Possible until the purge begins; stops an apply in progress. Raises
     :class:`PlanActionRefused`.
     """
-    _start(
-        plan,
-        (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED),
-        PlanState.UNDOING,
-        gettext("undone"),
-        name,
-        at,
-    )
+    allowed = (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED)
+    _start(plan, allowed, PlanState.UNDOING, gettext("undone"), name, at)
 
 
 def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
     """Possible after the grace period. Raises :class:`PlanActionRefused`."""
+    allowed = (PlanState.QUARANTINED, PlanState.HALTED)
     over_at = plan.purge_at or (plan.finished_at or at) + timedelta(seconds=plan.grace_s)
-    if plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and at < over_at:
-        raise PlanActionRefused(
+    if plan.state in allowed and at < over_at:
+        raise _refused(
+            plan,
             gettext(
                 "Plan %(short_name)s can be undone until %(over_at)s UTC; it is purged from then "
                 "on, not before."
-            )
-            % {"short_name": plan.short_name, "over_at": f"{over_at:%Y-%m-%d %H:%M}"}
+            ),
+            over_at=f"{over_at:%Y-%m-%d %H:%M}",
         )
-    _start(
-        plan,
-        (PlanState.QUARANTINED, PlanState.HALTED),
-        PlanState.PURGING,
-        gettext("purged"),
-        name,
-        at,
-    )
+    _start(plan, allowed, PlanState.PURGING, gettext("purged"), name, at)
 
 
 _ORDERS = {APPLY: start_apply, UNDO: start_undo, PURGE: start_purge, "withdraw": withdraw}
@@ -161,23 +138,26 @@ def _set_state(
 ) -> None:
     if not CleanupPlan.objects.filter(pk=plan.pk, state__in=allowed).update(state=state, **fields):
         plan.refresh_from_db()
-        raise PlanActionRefused(
-            gettext("Plan %(short_name)s cannot be %(word)s: it is %(get_state_display)s.")
-            % {
-                "short_name": plan.short_name,
-                "word": word,
-                "get_state_display": plan.get_state_display(),
-            }
+        raise _refused(
+            plan,
+            gettext("Plan %(short_name)s cannot be %(word)s: it is %(get_state_display)s."),
+            word=word,
+            get_state_display=plan.get_state_display(),
         )
     plan.refresh_from_db()
 
 
 def _refuse_expired(plan: CleanupPlan, at: datetime) -> None:
     if plan.is_expired(at):
-        raise PlanActionRefused(
+        raise _refused(
+            plan,
             gettext(
                 "Plan %(short_name)s expired at %(expires_at)s UTC. Make a new one: much has "
                 "changed since."
-            )
-            % {"short_name": plan.short_name, "expires_at": f"{plan.expires_at:%Y-%m-%d %H:%M}"}
+            ),
+            expires_at=f"{plan.expires_at:%Y-%m-%d %H:%M}",
         )
+
+
+def _refused(plan: CleanupPlan, text: str, **values: str) -> PlanActionRefused:
+    return PlanActionRefused(text % {"short_name": plan.short_name, **values})

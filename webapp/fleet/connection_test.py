@@ -27,18 +27,11 @@ def check_connection(cluster: Cluster) -> TestReport:
         return TestReport(
             False, gettext("It cannot be asked: %(error)s") % {"error": localised(str(error))}
         )
-    if seen.reachable:
-        return TestReport(
-            True,
-            gettext("It answers.")
-            if not seen.misses
-            else gettext("It answers, but some data is missing."),
-            tuple(seen.sees),
-            tuple(seen.misses),
-        )
-    return TestReport(
-        False,
-        " ".join(map(localised, seen.misses)) or gettext("No source is declared."),
-        (),
-        tuple(seen.misses),
-    )
+    misses = tuple(seen.misses)
+    if not seen.reachable:
+        sentence = " ".join(map(localised, misses)) or gettext("No source is declared.")
+    elif misses:
+        sentence = gettext("It answers, but some data is missing.")
+    else:
+        sentence = gettext("It answers.")
+    return TestReport(seen.reachable, sentence, tuple(seen.sees), misses)

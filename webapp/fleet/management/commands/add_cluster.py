@@ -103,21 +103,20 @@ class Command(PreparedCommand):
             cluster.full_clean()
         except ValidationError as error:
             raise CommandError(_sentences(error), returncode=REFUSED) from error
-        report = None if options["untested"] else check_connection(cluster)
-        if report is not None and not report.reachable:
+        if not options["untested"]:
+            report = check_connection(cluster)
             self._print(report)
-            raise CommandError(
-                f"{cluster.name} is not registered. Use --untested to register it all the same.",
-                returncode=1,
-            )
-        if report is not None:
+            if not report.reachable:
+                raise CommandError(
+                    f"{cluster.name} is not registered. Use --untested to register it all the "
+                    "same.",
+                    returncode=1,
+                )
             cluster.misses = list(report.misses)
         if cluster.pk:
             cluster.save(update_fields=[*ENTERED, *SECRETS, "misses"])
         else:
             register(cluster)
-        if report is not None:
-            self._print(report)
         self.stdout.write(f"{cluster.name} is registered.")
 
     def _cluster(self, options: dict[str, Any]) -> Cluster:
