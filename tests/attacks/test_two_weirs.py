@@ -33,7 +33,7 @@ from webapp.cleanup.errors import PlanActionRefused
 from webapp.cleanup.models import CleanupPlan
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.storage import registration
-from webapp.storage.auditing import audit_run
+from webapp.storage.auditing import audit_run, listings
 from webapp.storage.models import StorageRoot
 
 SEEDS = range(examples(2, 200))
@@ -507,7 +507,7 @@ def play(
     with time_machine.travel(datetime.now().astimezone(), tick=False) as clock:
         story = Story(tmp_path, seed, template, weir, clock)
         patch.setattr(audit_run, "_write_request", story.between(audit_run._write_request))
-        patch.setattr(audit_run.listings, "list_all", story.between(audit_run.listings.list_all))
+        patch.setattr(listings, "list_all", story.between(listings.list_all))
         patch.setattr(applying.Applying, "_treat", story.between(applying.Applying._treat))
         story.start("one")
         story.install(story.weirs[0])
