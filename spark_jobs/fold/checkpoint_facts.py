@@ -28,7 +28,7 @@ _AS_REPORTED = tuple(name for name in CHECKPOINT_FACT.column_names if name in NO
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """What checkpoints need. ``names``: by vertex. ``sources``: vertices without input."""
+    """What facts need of their job. ``names``: by vertex. ``sources``: vertices without input."""
 
     names: dict[str, str | None]
     sources: frozenset[str]
@@ -65,12 +65,12 @@ def _newest(jobs: Sequence[Row], name: str) -> Any:
 
 def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
     newest = max((job["observed_at"] for job in planned), default=None)
-    reported = [
+    plans = [
         [(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]]
         for job in planned
         if job["observed_at"] == newest
     ]
-    return dict(max(reported, key=rank, default=()))
+    return dict(max(plans, key=rank, default=()))
 
 
 def _sources(planned: Sequence[Row]) -> frozenset[str]:
@@ -121,7 +121,7 @@ def _fact(
     full, uploaded = sizes(figures, logged, is_savepoint, job.writing)
     if full is None and ended.is_completed:
         full = full_sizes.of(key, rest["external_path"])
-    by_rest = largest(rest["as_of"], phases.as_of)
+    rest_as_of = largest(rest["as_of"], phases.as_of)
     trace = (
         first_known(
             ended.failure and ended.failure.trace, logged.decline.trace, logged.failure.trace
@@ -159,9 +159,11 @@ def _fact(
         ),
         "exception": trace and shortened(trace, log.EXCEPTION_CHARS),
         "sources": "+".join(
-            name for name, as_of in (("rest", by_rest), ("log", logged.as_of)) if as_of is not None
+            name
+            for name, as_of in (("rest", rest_as_of), ("log", logged.as_of))
+            if as_of is not None
         ),
-        "as_of": largest(by_rest, logged.as_of, ended.ending and ended.ending.as_of),
+        "as_of": largest(rest_as_of, logged.as_of, ended.ending and ended.ending.as_of),
     }
 
 
@@ -173,9 +175,13 @@ def _times(
     if ended.is_completed:
         end_time = logged.completed_at if end_to_end_ms is None else trigger_time + end_to_end_ms
     elif ended.is_lost:
-        at = ended.ending.ended_at if ended.ending else None
+        job_ended_at = ended.ending.ended_at if ended.ending else None
         end_time = first_known(
-            logged.expired_at, logged.decline.at, rest["failure_time"], logged.failure.at, at
+            logged.expired_at,
+            logged.decline.at,
+            rest["failure_time"],
+            logged.failure.at,
+            job_ended_at,
         )
     return {"end_time": end_time, "end_to_end_ms": end_to_end_ms}
 

@@ -29,7 +29,7 @@ from spark_jobs.fold.history import History, entered_states, read_by_rules, samp
 from spark_jobs.fold.hosts import digest, ended_at, host_events, job_hosts
 from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.job_update import JobUpdate
-from spark_jobs.fold.record_counters import answers
+from spark_jobs.fold.record_counters import newest_readings
 from spark_jobs.fold.restart_instants import first_of_chain, restart_instants
 from spark_jobs.fold.rows import Row, Rows, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
@@ -76,7 +76,7 @@ class JobResult:
 
 
 def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult | Lookup:
-    """A ``Lookup`` if it needs rows that are only in the lake."""
+    """Returns a ``Lookup`` if it needs rows that are only in the lake."""
     events = retention.each_once([*before.events, *update.events])
     vertex_windows = windows_at_hand(update, before)
     state = replace(
@@ -237,21 +237,21 @@ def _new_hosts(
 def _new_annotations(annotated: Sequence[Row], before: JobState) -> tuple[list[Row], list[int]]:
     hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
     reported = set(before.reported_annotations)
-    new = [entry for entry, hash_ in zip(annotated, hashes, strict=True) if hash_ not in reported]
-    return new, sorted(hashes)
+    hashed = zip(annotated, hashes, strict=True)
+    return [entry for entry, hash_ in hashed if hash_ not in reported], sorted(hashes)
 
 
 def _next_state(update: JobUpdate, before: JobState, events: Sequence[Row]) -> JobState:
-    first = first_of_chain(restart_instants(before.restarts, events))
+    chain_start = first_of_chain(restart_instants(before.restarts, events))
     return replace(
         before,
         answers=retention.answers([*before.answers, *update.answers]),
-        events=retention.events(events, first),
+        events=retention.events(events, chain_start),
         placements=retention.placements([*before.placements, *update.placements]),
         pressure=retention.pressure([*before.pressure, *update.pressure]),
-        counters=retention.counters([*before.counters, *answers(update.vertex_windows)]),
+        counters=retention.counters([*before.counters, *newest_readings(update.vertex_windows)]),
         gauges=retention.gauges([*before.gauges, *update.vertex_gauges]),
-        failures=retention.failures([*before.failures, *update.exceptions], first),
+        failures=retention.failures([*before.failures, *update.exceptions], chain_start),
         uploads=retention.uploads([*before.uploads, *update.uploads]),
         taskmanager_losses=retention.taskmanager_losses(
             [*before.taskmanager_losses, *update.taskmanager_losses]
@@ -268,9 +268,9 @@ def _windows_to_judge(
     before: JobState,
     recomputed: dict[CheckpointKey, Row],
     current: Row,
-    lost: Sequence[Row],
+    losses: Sequence[Row],
 ) -> tuple[list[int], int]:
-    """Starts of the windows to judge, and their end. ``lost``: lost TaskManagers."""
+    """Starts of the windows to judge, and their end. ``losses``: lost TaskManagers."""
     earlier = {
         key: _as_pending(fact) for fact in before.facts if (key := key_of(fact)) in recomputed
     }
@@ -281,19 +281,19 @@ def _windows_to_judge(
             if earlier.get(key) != _as_pending(fact)
         ),
         *(fact["end_time"] for fact in recomputed.values()),
-        *(min(row["ts"], row["observed_at"]) for row in lost),
+        *(min(row["ts"], row["observed_at"]) for row in losses),
         *_instants(update),
     ]
-    dated = [at for at in instants if at is not None]
+    known_instants = [at for at in instants if at is not None]
     ended_ms = current["end_time"] if current["state"] in OVER_STATES else None
     if current["state"] == NOT_LISTED:
         # Log lines and samples may be newer than the last listing; then their minute is the last.
         ended_ms = largest(ended_ms, before.judged_start)
-    if ended_ms is not None:  # the job may be submitted again, in vain
+    if ended_ms is not None:  # Flink may ignore a new submission of the job
         ignored = (event["ts"] for event in update.events if event["kind"] == "submission_ignored")
         ended_ms = largest(ended_ms, *ignored)
-    starts = judged_starts(dated, before.judged_start, ended_ms)
-    return starts, largest(*dated, before.judged_to) or 0
+    starts = judged_starts(known_instants, before.judged_start, ended_ms)
+    return starts, largest(*known_instants, before.judged_to) or 0
 
 
 def _instants(update: JobUpdate) -> Iterator[int]:

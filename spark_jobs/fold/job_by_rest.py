@@ -91,13 +91,13 @@ def _has(name: str) -> Callable[[Row], bool]:
     return lambda row: row[name] is not None
 
 
-def _newest(jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]) -> Row:
-    """``names`` of the newest row that is ``having``, or {}."""
-    kept = [row for row in jobs if having(row)]
-    if not kept:
+def _newest(jobs: Sequence[Row], names: Sequence[str], is_valid: Callable[[Row], bool]) -> Row:
+    """Columns ``names`` of the newest row that ``is_valid``, or {}."""
+    valid = [row for row in jobs if is_valid(row)]
+    if not valid:
         return {}
-    newest = max((row["observed_at"], row["commit_seq"] or 0) for row in kept)
-    tied = [row for row in kept if (row["observed_at"], row["commit_seq"] or 0) == newest]
+    newest = max((row["observed_at"], row["commit_seq"] or 0) for row in valid)
+    tied = [row for row in valid if (row["observed_at"], row["commit_seq"] or 0) == newest]
     row = (
         tied[0]
         if len(tied) == 1

@@ -7,8 +7,8 @@ from spark_jobs.fold.rows import Row
 @dataclass(frozen=True)
 class JobUpdate:
     """New rows of a job. ``answers``: of the lake table ``jobs``. ``executions``: attempts whose
-    task and host are now known. ``snapshots``: with ``owner_id``, the job of the directory.
-    ``has_older_snapshots``: perhaps, in the lake. ``looked_up_span``: first and last trigger (epoch
+    task and host are now known. ``snapshots``: ``owner_id`` is the job of the directory.
+    ``has_older_snapshots``: the lake may have more. ``looked_up_span``: first and last trigger (epoch
     ms) of looked-up checkpoints, or None. ``earlier_…``: looked-up rows.
     """
 

@@ -54,8 +54,8 @@ def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]
     key_of = itemgetter(*keys)
     for index, row in enumerate(rows):
         key = key_of(row)
-        other = newest.get(key)
-        if other is None or _is_newer(row, rows[other], order):
+        known = newest.get(key)
+        if known is None or _is_newer(row, rows[known], order):
             newest[key] = index
     return list(newest.values())
 
@@ -110,7 +110,7 @@ def first_known(*values: Any) -> Any:
 
 
 def percentile(values: Iterable[float | None], part: float) -> float | None:
-    """Interpolated between the two nearest ranks."""
+    """``part``: 0…1; interpolated between the two nearest ranks."""
     return quantile(sorted(value for value in values if value is not None), part)
 
 

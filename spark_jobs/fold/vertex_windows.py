@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.fold.history import vertex_window
 from spark_jobs.fold.job_update import JobUpdate
-from spark_jobs.fold.record_counters import Earlier, answers, rates
+from spark_jobs.fold.record_counters import EarlierReadings, newest_readings, rates
 from spark_jobs.fold.retention import WINDOWS_KEPT
 from spark_jobs.fold.rows import Row, Rows, grouped
 from spark_jobs.fold.state import JobState
@@ -14,7 +14,7 @@ from spark_jobs.fold.state import JobState
 
 def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
     """A new window has all samples of its minute, so it replaces the remembered one."""
-    earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
+    earlier = EarlierReadings([*before.counters, *newest_readings(update.vertex_windows)])
     new = [
         {**{name: row[name] for name in row if name not in _UNREAD}, **rates(row, earlier)}
         for row in update.vertex_windows
