@@ -44,7 +44,7 @@ _COLUMN_OF: dict[tuple[type, str], str] = {
 
 @dataclass(frozen=True)
 class History:
-    """``states``: states of the job by instant. ``vertex_states``: the newest in each ten minutes."""
+    """``states``: of the job, by instant. ``vertex_states``: the newest in each ten minutes."""
 
     checkpoints: Timed
     annotations: Timed

@@ -8,8 +8,8 @@ from spark_jobs.fold.rows import Row
 class JobUpdate:
     """New rows of a job. ``answers``: of the lake table ``jobs``. ``executions``: attempts whose
     task and host are now known. ``snapshots``: ``owner_id`` is the job of the directory.
-    ``has_older_snapshots``: the lake may have more. ``looked_up_span``: first and last trigger (epoch
-    ms) of looked-up checkpoints, or None. ``earlier_…``: looked-up rows.
+    ``has_older_snapshots``: the lake may have more. ``looked_up_span``: first and last trigger
+    (epoch ms) of looked-up checkpoints, or None. ``earlier_…``: looked-up rows.
     """
 
     cluster: str

@@ -45,7 +45,7 @@ class Settings:
             self._points[job] = recovery_point_from_plain(point)
 
     def limits(self, cluster: str, job_id: str, name: str | None = None) -> Limits:
-        """Overrides by ``name`` of the job survive a new job id."""
+        """Overrides by the job's ``name`` survive a new job id."""
         by_name = self._job_ids.get((cluster, name), job_id) if name else job_id
         scopes = ((cluster, job_id), (cluster, by_name), (cluster, ""))
         scope = next((scope for scope in scopes if scope in self._overrides), ("", ""))
@@ -73,7 +73,7 @@ class Settings:
 def judged(
     windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None
 ) -> dict[str, Any]:
-    """``job_judgement`` of a job's windows, in order. ``occurrences``: ``finding_occurrence`` rows."""
+    """``job_judgement`` of ``windows``, in order. ``occurrences``: ``finding_occurrence`` rows."""
     occurrences: dict[tuple[str, str, int], dict[str, Any]] = {}
     unknowns: tuple[Unknown, ...] = ()
     for window in windows:
@@ -120,6 +120,7 @@ def _began_at_ms(finding: Finding, window: JobWindow) -> int:
 
 
 def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:
+    """First and last start (epoch seconds) of consecutive windows."""
     return joined({"first": start // 1000, "last": start // 1000} for start in starts_ms)
 
 

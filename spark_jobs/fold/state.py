@@ -14,8 +14,8 @@ _NAMES, _VALUES = "names", "values"
 @dataclass(frozen=True)
 class JobState:
     """``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints in ``anchors``;
-    others triggered up to ``released_to`` are only in the lake. ``facts``: those since
-    ``facts_since`` (None: all), and earlier pending ones. ``stand_ins``: facts whose trigger no
+    rows of others triggered up to ``released_to`` are only in the lake. ``facts``: since
+    ``facts_since`` (None: all), and earlier pending facts. ``stand_ins``: facts whose trigger no
     source reported. ``unplaced``: executions without a known task or host, by checkpoint.
     ``reported_…``: hashes of the last results. ``judged_start``, ``judged_to``: start and end of
     the newest judged window.
@@ -72,12 +72,13 @@ def unpacked(packed: bytes | None) -> JobState:
     return JobState(**fields | {"older": OlderFacts(**older)})
 
 
-def _known_fields(part: type[JobState | OlderFacts], values: Mapping[str, Any]) -> dict[str, Any]:
-    names = part.__dataclass_fields__
+def _known_fields(class_: type[JobState | OlderFacts], values: Mapping[str, Any]) -> dict[str, Any]:
+    names = class_.__dataclass_fields__
     return {name: _rows(value) for name, value in values.items() if name in names}
 
 
 def _table(value: Any) -> Any:
+    """Rows with equal columns as names and lists of values; any other value unchanged."""
     if not isinstance(value, list | tuple) or len(value) < 2 or not isinstance(value[0], Mapping):
         return value
     shapes = set(map(tuple, value))

@@ -1,5 +1,5 @@
 """Assigns log lines to checkpoints. Ids repeat if a job with a fixed job id starts again; trigger
-times do not. A line without one belongs to the last trigger of its id before it.
+times do not. A line without a trigger time belongs to the last earlier trigger of its id.
 """
 
 from collections.abc import Callable, Iterable
@@ -61,8 +61,8 @@ def merged(
 def anchored(
     events: Rows, known: dict[CheckpointKey, int | None]
 ) -> dict[CheckpointKey, list[Row]]:
-    """Lines by checkpoint. Without a known trigger, its time is estimated: the earliest time of a
-    line minus the duration in it.
+    """Lines by checkpoint. An unknown trigger time is estimated: the earliest time of a line minus
+    the duration in it.
     """
     events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
     by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}
@@ -75,7 +75,7 @@ def anchored(
     unassigned: dict[int, list[Row]] = {}
     for event in events:
         trigger_time = first_known(
-            event["trigger_time"], _nearest(by_id.get(event["checkpoint_id"], ()), event["ts"])
+            event["trigger_time"], _last_before(by_id.get(event["checkpoint_id"], ()), event["ts"])
         )
         if trigger_time is None:
             unassigned.setdefault(event["checkpoint_id"], []).append(event)
@@ -87,7 +87,7 @@ def anchored(
     return assigned
 
 
-def _nearest(triggers: Iterable[tuple[int, int]], ts: int) -> int | None:
+def _last_before(triggers: Iterable[tuple[int, int]], ts: int) -> int | None:
     earlier = [
         trigger_time for position, trigger_time in triggers if position <= ts + CLOCK_SLACK_MS
     ]
