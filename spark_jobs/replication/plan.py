@@ -86,5 +86,7 @@ def entries_of(
     return sorted(entries, key=lambda entry: ("/chk-" not in entry.path, entry.path))
 
 
-def unneeded(ours: Collection[str], needed: Collection[str]) -> list[str]:
-    return sorted(set(ours) - set(needed), key=lambda name: (not name.endswith("/_metadata"), name))
+def unneeded(names: Collection[str], needed: Collection[str]) -> list[str]:
+    return sorted(
+        set(names) - set(needed), key=lambda name: (not name.endswith("/_metadata"), name)
+    )

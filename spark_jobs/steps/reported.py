@@ -51,7 +51,7 @@ def skip_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """For each job with slots on the TaskManager, reported since Flink 1.13."""
+    """A row for each job with slots on the TaskManager; Flink reports slots since 1.13."""
     for rows in batches:
         jobs_of_rows = (
             dict.fromkeys(slot["job_id"] for slot in slots or ())

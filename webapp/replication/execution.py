@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from spark_jobs.replication.request import COMPLETE, Request, Result, result_of
+from spark_jobs.replication.request import COMPLETE, Request, Result
 from webapp.checkpoints.models import CheckpointFact
 from webapp.replication import findings
 from webapp.replication.models import Replica
@@ -53,7 +53,7 @@ def _run(request: Request, record: RunRecord) -> Result:
         command = ["replicate", "--request", str(request_file), "--out", str(result_file)]
         command += ["--attempt", attempt, *spark_job.interrupting(record.row)]
         spark_job.run(command, record, attempt)
-        return result_of(json.loads(result_file.read_text()))
+        return Result(**json.loads(result_file.read_text()))
 
 
 def request_of(row: Replica) -> Request:
