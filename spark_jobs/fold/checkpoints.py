@@ -27,7 +27,8 @@ from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.serving import CHECKPOINT_FACT
 
 FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
-"""Facts kept one by one: at least those of a window's look-back, and all that may be judged again."""
+"""Facts kept one by one: at least those of a window's look-back, and all that may be judged again.
+"""
 JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200

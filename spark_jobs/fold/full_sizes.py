@@ -12,8 +12,8 @@ from spark_jobs.fold.snapshots import directory_of
 from spark_jobs.fold.triggers import CLOCK_SLACK_MS, CheckpointKey
 
 _FIXED_ID = re.compile(r"0{16}$")
-"""In application mode with high availability: ``new JobID(hash of the cluster's id, 0)``, up to 1.14
-``new JobID(0, 0)``.
+"""In application mode with high availability: ``new JobID(hash of the cluster's id, 0)``, up to
+1.14 ``new JobID(0, 0)``.
 """
 
 

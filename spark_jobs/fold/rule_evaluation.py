@@ -12,8 +12,8 @@ from spark_jobs.diagnosis.window_contents import WINDOW_MS
 logger = logging.getLogger(__name__)
 
 Scoped = Mapping[str, Any]
-"""``key``, ``value``, and their scope: ``cluster`` and ``job_id``, empty for all. With ``job_name``,
-also later ids of that job.
+"""``key``, ``value``, and their scope: ``cluster`` and ``job_id``, empty for all. With
+``job_name``, also later ids of that job.
 """
 
 COLUMNS = tuple(field.name for field in fields(Finding) if not field.name.endswith("_ms"))

@@ -18,8 +18,8 @@ class BadPlan(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``path``: canonical, in the origin. ``name``: in the copy. ``bytes``: how many are copied from
-    the start, all of the file if ``whole``. ``kept``: already in the copy.
+    """``path``: canonical, in the origin. ``name``: in the copy. ``bytes``: how many are copied
+    from the start, all of the file if ``whole``. ``kept``: already in the copy.
     """
 
     path: str

@@ -33,7 +33,7 @@ from spark_jobs.storage import (
     totals,
     verdicts,
 )
-from spark_jobs.storage.arrays import Tables, summed
+from spark_jobs.storage.arrays import Tables, sum_rows
 from spark_jobs.storage.plain import (
     Key,
     Row,
@@ -80,10 +80,10 @@ class Engine(Protocol):
 @dataclass(frozen=True)
 class Inputs:
     """Paths are canonical except in ``parsed``. ``jobs``: ``restored_path`` is the directory
-    restored from, ``written_directory`` the one it is known to write. ``parsed``: a _metadata that
-    was read to its end has a row with ordinal 0, others one with a ``failure``. ``known_files``,
-    ``earlier`` (references) and ``state`` (``previous_audit.STATES``) are of the previous audit.
-    ``statements``: ``audit_request.Statement``.
+    restored from, ``written_directory`` what the job is known to write. ``parsed``: a _metadata
+    that was read to its end has a row with ordinal 0, else a row with a ``failure``.
+    ``known_files``, ``earlier`` (references) and ``state`` (``previous_audit.STATES``) are of the
+    previous audit. ``statements``: ``audit_request.Statement``.
     """
 
     roots: Sequence[Row]
@@ -115,6 +115,7 @@ class Judged:
 
 def judge(inputs: Inputs, engine: Engine) -> Judged:
     roots = sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"]))
+    # What was read, listed and remembered.
     state_before = {name: inputs.state.get(name, ()) for name in previous_audit.STATES}
     lost_before, shared_before = (
         {row["job_directory"] for row in state_before[name]}
@@ -160,6 +161,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         row | {"audit_id": roots[row["root_no"]]["audit_id"], "root": roots[row["root_no"]]["root"]}
         for row in sums.rows("file_directories")
     ]
+    # Which job owns which directory.
     dead = statements.dead_jobs(inputs.statements, inputs.jobs, file_directories)
     jobs = dead.jobs
     excluded = statements.excluded(inputs.statements)
@@ -174,6 +176,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     sole_owners = owners.sole_writers(owner_rows)
     restores = owners.restores(jobs)
 
+    # Which checkpoints are needed, and which files of jobs.
     owned_checkpoints = checkpoints.with_owners(
         checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owner_rows
     )
@@ -227,6 +230,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     alike = _compare_names(
         engine, path_tables, sums, file_directories, roots, is_whole, used_directories, excluded
     )
+    # Doubts.
     newest = doubts.newest_checkpoints(writers, retained)
     reaches = Reaches(lineage.Origins(family), dead.since)
     unread_doubts = doubts.without_failed_checkpoints(missed.doubts, owner_rows, metadata)
@@ -246,7 +250,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         ]
     )
     index = Index(file_directories)
-    reached_by = [index.reached(doubt["audit_id"], doubt["reach"]) for doubt in all_doubts]
+    reached_by = [index.find(doubt["audit_id"], doubt["reach"]) for doubt in all_doubts]
     directory_facts = directories.DirectoryFacts(
         owner_rows,
         needed,
@@ -257,6 +261,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         lost_before,
     )
     directory_rows = directories.directory_rows(file_directories, roots, directory_facts)
+    # Verdicts on files.
     parts = {"files": path_tables["files"], "unread": path_tables["unread"], **alike.parts}
     shared = {
         "directories": table_of(directory_rows, verdicts.DIRECTORIES),
@@ -293,6 +298,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         home_numbers.keys[number]: row
         for number, row in sums.by_number("reached", "home_no").items()
     }
+    # Tables, and the state for the next audit.
     tables = {
         "storage_root": totals.root_rows(
             cube, directory_rows, judged, lost, all_doubts, reached_by, missed.of_root, roots
@@ -366,7 +372,7 @@ _SUM_KEYS = {
     "vanished_checkpoints": ("audit_id", "metadata_path"),
     "missing": ("checkpoint_no",),
 }
-"""Parts of ``path_facts.SCHEMAS`` that are partial sums → the columns by which they are added up."""
+"""Parts of ``path_facts.SCHEMAS`` that are partial sums → the columns by which to add them up."""
 
 
 def _add_up(parts: Tables, _: Tables) -> dict[str, pa.Table]:
@@ -374,14 +380,14 @@ def _add_up(parts: Tables, _: Tables) -> dict[str, pa.Table]:
         name: (
             reference_sums.first_missing(rows)
             if name == "missing"
-            else summed(rows, _SUM_KEYS[name], ("metadata_path",), ("newest",))
+            else sum_rows(rows, _SUM_KEYS[name], ("metadata_path",), ("newest",))
         ).select(path_facts.SCHEMAS[name].names)
         for name, rows in parts.items()
     }
 
 
 def _add_up_cube(parts: Tables, _: Tables) -> dict[str, pa.Table]:
-    return {"cube": summed(parts["cube"], totals.CUBE_KEY)}
+    return {"cube": sum_rows(parts["cube"], totals.CUBE_KEY)}
 
 
 class _Sums:
@@ -447,7 +453,7 @@ def _compare_names(
     used_directories: Set[Key],
     excluded: Set[Key],
 ) -> _SimilarNames:
-    """Only if a reference was not found, or a job id has several directories."""
+    """Needed only if a reference was not found, or a job id has several directories."""
     in_job = [row for row in file_directories if row["job_id"] is not None]
     spread = [
         dict(zip(("audit_id", "job_id"), key, strict=True))
@@ -486,7 +492,7 @@ def _compare_names(
         },
     )
     spellings = engine.collect(compared["spellings"]).to_pylist()
-    pairs = summed(engine.collect(compared["twins"]), aliases.PAIR, ("path",)).to_pylist()
+    pairs = sum_rows(engine.collect(compared["twins"]), aliases.PAIR, ("path",)).to_pylist()
     twins = [
         pair
         | {f"{side}root": roots[pair[f"{side}root_no"]]["root"] for side in ("", "other_")}

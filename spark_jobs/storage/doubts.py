@@ -54,7 +54,7 @@ TWO_NAMES_ADVICE = (
     "it is a copy, exclude the directory that nobody writes to."
 )
 MOST_PLACES = 1000
-"""Places in the row of one doubt. If it has more, readers of the row take its reach as everything."""
+"""Places in the row of one doubt. If it has more, readers of the row take its reach as all."""
 _MADE_BY_FLINK = re.compile(
     r"(?:/(?:chk-[0-9]*|shared|taskowned|dstl|op_[^/]+)(?:/.*)?)?/_metadata"
 )
@@ -118,19 +118,19 @@ def _unlisted_reach(
 
 
 def are_listed_whole(doubts: Rows, roots: Sequence[Row]) -> list[bool]:
-    """By root. A link's target counts as listed if it is below an audited root."""
-    inside = Counter(
+    """For each root. A link's target counts as listed if it is below an audited root."""
+    inner_links = Counter(
         key_of(row, ("audit_id", "root"))
         for row in doubts
         if row["reason"] == "link"
         and row.get("other")
         and root_around(row["audit_id"], row["other"], roots) is not None
     )
-    return [root["unlisted"] == inside[key_of(root, ("audit_id", "root"))] for root in roots]
+    return [root["unlisted"] == inner_links[key_of(root, ("audit_id", "root"))] for root in roots]
 
 
 def metadata_doubts(doubts: Rows, reaches: Reaches, settled: Set[Key]) -> list[Row]:
-    """Doubts about _metadata. ``settled``: files without a doubt."""
+    """Doubts about ``_metadata`` that are not ``settled``."""
     rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
     places = _in_jobs([row["subject"] for row in rows], _OF_CHECKPOINT)
     return [
@@ -144,7 +144,7 @@ def metadata_doubts(doubts: Rows, reaches: Reaches, settled: Set[Key]) -> list[R
 
 
 def _reach_of_pair(root: str | None, other_root: str | None, *directories: str) -> Reach:
-    """Both roots if they differ: sharing directories, one may be the other."""
+    """Both roots if they differ: as they share a directory, they may be one root."""
     if root == other_root or root is None or other_root is None:
         return below(*directories)
     return below(root, other_root)
@@ -226,7 +226,7 @@ def unknown_authorities(outside: Rows, roots: Rows) -> Iterator[Row]:
 
 
 def spelling_doubts(spellings: Rows) -> Iterator[Row]:
-    """One per audit: names the first spelling, reaches the directories of all."""
+    """One doubt per audit. It names the first spelling, and reaches the directories of all."""
     for rows in by(spellings, "audit_id").values():
         first = min(rows, key=lambda row: str(row["path"]))
         files = sum(row["files"] for row in rows)
@@ -257,8 +257,8 @@ def twin_doubts(pairs: Rows, copied: Set[Key]) -> Iterator[Row]:
 
 
 def same_content_doubts(snapshots: Rows, copied: Set[Key]) -> Iterator[Row]:
-    """A doubt for each checkpoint whose _metadata equals another one of that job and number. Jobs
-    with fixed ids have many of one number, but with other references.
+    """A doubt for each checkpoint whose _metadata equals that of another with its job and number.
+    Jobs with fixed ids have many checkpoints of one number, but with other references.
     """
     for group in _same_content(snapshots):
         first, last = (min(group, key=_path), max(group, key=_path))
@@ -302,8 +302,9 @@ def restored_from_gone(
 ) -> Iterator[Row]:
     """A doubt for each job that may still use files of a snapshot that was not read: gone or
     outside the roots. It ends with another completed checkpoint of the job; if the snapshot was of
-    another job, one that was read, since it may refer to the same files. A database in checkpoint
-    storage (``reads_restored``) keeps reading the files. ``newest``: ``newest_checkpoints``.
+    another job, this checkpoint must be read, since it may refer to the same files. A database in
+    checkpoint storage (``reads_restored``) keeps reading the files. ``newest``:
+    ``newest_checkpoints``.
     """
     read = keys(snapshots, "audit_id", "directory")
     for job in may_run(restores):
@@ -354,7 +355,7 @@ def restored_from_unknown(jobs: Rows, newest: Mapping[Key, Row]) -> Iterator[Row
 
 def writes_elsewhere(jobs: Rows, listed: Rows, roots: Sequence[Row], reaches: Reaches) -> list[Row]:
     """A doubt for each job that stems from the audited roots but writes elsewhere: its checkpoints
-    may refer to files here. It was restored from the roots, or its cluster may have written a
+    may refer to their files. It was restored from the roots, or its cluster may have written a
     listed directory of its id before it moved.
     """
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
@@ -434,9 +435,9 @@ def no_checkpoint_found(
 
 
 def newest_checkpoints(writers: Sequence[Row], snapshots: Rows) -> dict[Key, Row]:
-    """``JOB`` → ``id`` and ``modified`` of the newest read checkpoint in the directories that it
-    writes. If it reported none, another job with its id may be there; directories that others
-    reported are left out.
+    """``JOB`` → ``id`` and ``modified`` of the newest read checkpoint in the directories that the
+    job writes. If it reported none, another job with its id may be there: directories that other
+    jobs reported are left out.
     """
     reported = keys(
         (writer for writer in writers if writer["written_directory"]), "audit_id", "job_directory"
@@ -480,7 +481,7 @@ def doubt_rows(
     doubts: Rows, blocked: Sequence[set[int]], withheld: Sequence[tuple[int, int]]
 ) -> list[Row]:
     """Rows of ``storage_doubt``. ``blocked``: numbers of the directories that each doubt reaches;
-    ``withheld``: files and bytes by directory kept only by doubts.
+    ``withheld``: by directory, files and bytes that only doubts keep.
     """
     return [
         doubt

@@ -11,14 +11,14 @@ from spark_jobs.storage.plain import Key, Row, Rows, by, key_of, keys
 
 _JOB_ID = ("audit_id", "job_id")
 _GIVEN_PREFIXES = ("000000", "ffffff")
-"""Prefixes of ids that were given: many jobs have the same one."""
+"""Prefixes of ids that were given: many jobs have the same."""
 
 
 @dataclass(frozen=True)
 class Family:
     """The jobs of an audit and their origins. ``sole_owners``: directories that only one job
     writes. ``unfound``: ``JOB`` keys of jobs whose last checkpoint was not found. ``dead``:
-    directories of jobs attested dead. ``file_directories``: those with files.
+    directories of jobs attested dead. ``file_directories``: with files.
     """
 
     jobs: Sequence[Row]
@@ -55,8 +55,8 @@ class Family:
         return keys(unknown_origins, "audit_id", "job_id")
 
     def _tells_origin(self, job: Row) -> bool:
-        """Whether the restore shows the job's origin. Only the last restore is known: one from its
-        own snapshot, or from none of a known job, does not.
+        """Whether the restore shows the job's origin. Only the last restore is known. It does
+        not show it if its snapshot is the job's own, or of no known job.
         """
         audit_id, job_id, prefix = job["audit_id"], job["from_job_id"], job["from_prefix"]
         if job_id is None:
@@ -90,7 +90,7 @@ def needed_jobs(
     metadata: Sequence[Row], family: Family, roots: Sequence[Row]
 ) -> tuple[set[Key], set[str]]:
     """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits in which all
-    may be: a snapshot is of an unknown or forgotten job, or a job stems from such a one.
+    may be: a snapshot is of an unknown or forgotten job, or a job stems from such a job.
     ``metadata``: all _metadata that may exist. Nobody restores from a dead job: its snapshots keep
     only its own files.
     """
@@ -123,7 +123,7 @@ def needed_jobs(
     without_job = {
         row["audit_id"] for row in metadata if row["job_id"] is None and row["place"] != "savepoint"
     }
-    # Several jobs may have an id that was given. A forgotten one only shows by its directory.
+    # Several jobs may have an id that was given. A forgotten job only shows by its directory.
     of_unknown_writer = {
         row["audit_id"]
         for row in in_job
@@ -188,7 +188,8 @@ class Origins:
         self._origins = family.origins
 
     def of(self, audit_id: str, job_id: str) -> Set[str] | None:
-        """Ids of the job and its origins; None if one is unknown, or an id may be of others."""
+        """Ids of the job and its origins; None if an origin is unknown, or an id of several jobs.
+        """
         line = with_ancestors([(audit_id, job_id)], self._origins)
         if not line <= self._known or any(is_given(ancestor) for _, ancestor in line):
             return None

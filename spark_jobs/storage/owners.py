@@ -117,7 +117,8 @@ def writers(jobs: Rows, directories: Sequence[Row], roots: Rows) -> list[Row]:
     """A row for each directory and each job that writes it (``writes``) or may. A job writes a
     directory if its running cluster (not a recording) reported its last checkpoint there or,
     without a report, if the root is registered for only this cluster and has only one directory of
-    the job's id. Without a report it may write any directory of its id in roots that allow its cluster.
+    the job's id. Without a report it may write any directory of its id in roots that allow its
+    cluster.
     """
     same_id = by(directories, "audit_id", "root", "job_id")
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
@@ -208,7 +209,7 @@ def _continues(job: Row) -> bool:
 
 
 def _failed_checkpoints(ended: Rows) -> list[Row]:
-    """Never completed; no number that another checkpoint completed with."""
+    """Checkpoints that never completed, except numbers with which another completed."""
     ended = list(ended)
     completed = {end["checkpoint_id"] for end in ended if end["completed"] is not False}
     if None in completed:

@@ -32,8 +32,8 @@ _FAILURE = [
     ("head_sha256", pa.string()),
     ("named_jobs", pa.list_(pa.string())),
 ]
-"""``head_sha256`` and ``named_jobs``: from ``ingest.metadata.unread``; null if the file could not be
-read.
+"""``head_sha256`` and ``named_jobs``: from ``ingest.metadata.unread``; null if the file could not
+be read.
 """
 _ROWS = fields_of(references.SCHEMA, references.SCHEMA.names)
 PARSED = pa.schema([("audit_id", pa.string()), ("root", pa.string()), *_ROWS, *_FAILURE])
@@ -61,11 +61,11 @@ def _parse(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBatc
     except MetadataError as error:
         yield _unread(file, row, error)
     except FileNotFoundError:
-        why = "It was listed, and gone when it was to be read."
-        yield _failure_batch(file, row, "vanished_metadata", why)
+        detail = "It was listed, and gone when it was to be read."
+        yield _failure_batch(file, row, "vanished_metadata", detail)
     except Exception as error:  # whatever a file system raises, the other files are still read
-        why = f"It cannot be read ({words_of(error)}); check that Spark's workers may do so."
-        yield _failure_batch(file, row, "unreadable_file", why)
+        detail = f"It cannot be read ({words_of(error)}); check that Spark's workers may do so."
+        yield _failure_batch(file, row, "unreadable_file", detail)
 
 
 def _unread(file: MetadataFile, row: Mapping[str, Any], error: MetadataError) -> pa.RecordBatch:
@@ -117,8 +117,8 @@ def _failure_batch(
 
 
 def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Successors of vanished _metadata: those now in ``chk-*`` of the same job, as ``WANTED``. If
-    its directory cannot be listed, there are none, and the file stays a doubt.
+    """``WANTED`` of the present ``_metadata`` in ``chk-*`` of jobs whose ``_metadata`` vanished. If
+    a job's directory cannot be listed, it has none, and the file stays a doubt.
     """
     for batch in batches:
         files = [file for row in batch.to_pylist() for file in _find_siblings(row)]

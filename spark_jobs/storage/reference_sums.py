@@ -37,7 +37,7 @@ def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
 
 
 def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Table:
-    """For each checkpoint, its number of files to which the job's previous one does not refer."""
+    """For each checkpoint, its number of files to which its job's previous does not refer."""
     previous = arrays.numbers_of(checkpoints, "previous_no")
     checkpoint, path = resolved.checkpoint, resolved.path
     previous_no = previous[checkpoint]
@@ -50,6 +50,7 @@ def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Tabl
 
 
 def _nonzero(key: str, figures: dict[str, Numbers]) -> pa.Table:
+    """Rows with any figure other than 0; ``key``: the index in ``figures``."""
     at = np.flatnonzero(np.any([figure != 0 for figure in figures.values()], axis=0))
     return pa.table({key: at, **{name: figure[at] for name, figure in figures.items()}})
 
@@ -61,14 +62,14 @@ def sums_of(
     not_found = pa.table({"audit_id": audit_ids, "path": resolved.texts}).filter(
         pa.array(~resolved.found)
     )
-    listed = pa.table(
+    named_files = pa.table(
         {
             "audit_id": audit_ids,
             "metadata_path": column(references, "metadata_path"),
             "path": resolved.texts,
         }
     )
-    outside = listed.filter(pa.array(resolved.root < 0))
+    outside = named_files.filter(pa.array(resolved.root < 0))
     authority = pc.struct_field(
         pc.extract_regex(column(outside, "path"), AUTHORITY.replace("(", "(?P<authority>", 1)), [0]
     )
@@ -127,7 +128,7 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
 
 
 def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Table:
-    """By job directory: distinct files elsewhere that it refers to, and missing ones."""
+    """By job directory: distinct files elsewhere to which it refers, and missing files."""
     home = home_no[resolved.checkpoint]
     chosen = np.flatnonzero(home >= 0)
     key, at = np.unique(home[chosen] * count + resolved.path[chosen], return_inverse=True)
@@ -135,7 +136,7 @@ def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Tabl
     key_home, size = key // max(count, 1), home_no.max(initial=-1) + 1
     figures: dict[str, Numbers] = {}
     for name, flags in (("foreign", ~resolved.own), ("missing", resolved.missing)):
-        has_flag = arrays.marked(at[flags[chosen]], len(key))
+        has_flag = arrays.mark(at[flags[chosen]], len(key))
         figures |= {
             f"{name}_files": arrays.counts(key_home[has_flag], size),
             f"{name}_bytes": arrays.sums(key_home[has_flag], largest[has_flag], size),
@@ -144,7 +145,7 @@ def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Tabl
 
 
 def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Table]:
-    """By job: other jobs' distinct files that it refers to, and its checkpoints that do."""
+    """By job: distinct files of other jobs to which it refers, and its checkpoints that refer."""
     chosen = np.flatnonzero(~resolved.own & arrays.flags(pc.is_valid(resolved.placed.job_id)))
     job = job_no[resolved.checkpoint[chosen]]
     key, first, at = np.unique(
@@ -161,7 +162,7 @@ def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Tab
         }
     )
     ends = [name for name, _ in CHAIN]
-    summed = rows.group_by([*ends, "other_job_id"]).aggregate([([], "count_all"), ("bytes", "sum")])
+    chains = rows.group_by([*ends, "other_job_id"]).aggregate([([], "count_all"), ("bytes", "sum")])
     referrers = pa.table(
         {
             "job_no": job,
@@ -171,6 +172,6 @@ def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Tab
         }
     )
     return {
-        "chains": summed.rename_columns({"count_all": "files", "bytes_sum": "bytes"}),
+        "chains": chains.rename_columns({"count_all": "files", "bytes_sum": "bytes"}),
         "chained": referrers.group_by([*ends, "checkpoint_no"]).aggregate([]),
     }

@@ -33,7 +33,7 @@ _LARGEST = np.iinfo(np.int64).max
 
 
 def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
-    """Files and bytes by ``CUBE_KEY``. ``judged``: four of its columns, for each file."""
+    """Files and bytes by ``CUBE_KEY``. ``judged``: four columns of the key, for each file."""
     size = numbers_of(files, "bytes", 0)
     metadata = arrays.flags(is_metadata(column(files, "path")))
     segmented = arrays.flags_of(files, "segmented")
@@ -52,13 +52,13 @@ def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
         "raw_bytes": np.where(size > _LARGEST // np.maximum(copies, 1), _LARGEST, size * copies),
     }
     columns = {name: judged.column(name) for name in judged.column_names} | figures
-    return arrays.summed(arrays.table(columns, CUBE), CUBE_KEY)
+    return arrays.sum_rows(arrays.table(columns, CUBE), CUBE_KEY)
 
 
 def _sum_by(
-    cube: pa.Table, directories: Sequence[Row], names: Sequence[str], more: Sequence[str] = ()
+    cube: pa.Table, directories: Sequence[Row], names: Sequence[str], cube_names: Sequence[str] = ()
 ) -> list[Row]:
-    """Sums by ``names`` of directories and ``more`` of the cube, also by verdict."""
+    """Sums by columns of directories (``names``) and of the cube; also sums of each verdict."""
     at = numbers_of(cube, "directory_no")
     directory_columns = {
         name: pa.array([row[name] for row in directories], _TEXT).take(pa.array(at))
@@ -68,12 +68,12 @@ def _sum_by(
     is_small = arrays.flags_of(cube, "is_small")
     sums["small_files"] = np.where(is_small, numbers_of(cube, "files"), 0)
     for verdict in VERDICTS:
-        chosen = arrays.flags(pc.equal(column(cube, "verdict"), verdict))
+        has_verdict = arrays.flags(pc.equal(column(cube, "verdict"), verdict))
         for unit in ("files", "bytes"):
-            sums[f"{verdict}_{unit}"] = np.where(chosen, numbers_of(cube, unit), 0)
-    key = (*names, *more)
-    rows: list[Row] = arrays.summed(
-        pa.table(directory_columns | {name: cube.column(name) for name in more} | sums), key
+            sums[f"{verdict}_{unit}"] = np.where(has_verdict, numbers_of(cube, unit), 0)
+    key = (*names, *cube_names)
+    rows: list[Row] = arrays.sum_rows(
+        pa.table(directory_columns | {name: cube.column(name) for name in cube_names} | sums), key
     ).to_pylist()
     return [
         row | {"raw_bytes": row["raw_bytes"] if row["replicated_files"] == row["files"] else None}
@@ -155,12 +155,12 @@ def _doubts_by_root(
 def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[int, int]]:
     at = numbers_of(cube, "directory_no")
     in_doubt = np.array([row["in_doubt"] for row in directories], np.bool_)
-    chosen = arrays.flags(
+    is_withheld = arrays.flags(
         pc.is_in(column(cube, "reason"), value_set=pa.array(["in_doubt", "first_audit"]))
     )
-    chosen &= in_doubt[at] if len(at) else chosen
+    is_withheld &= in_doubt[at] if len(at) else is_withheld
     sums = [
-        arrays.sums(at[chosen], numbers_of(cube, unit)[chosen], len(directories))
+        arrays.sums(at[is_withheld], numbers_of(cube, unit)[is_withheld], len(directories))
         for unit in ("files", "bytes")
     ]
     return list(zip(*(figures.tolist() for figures in sums), strict=True))
