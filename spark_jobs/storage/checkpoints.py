@@ -187,8 +187,7 @@ def _with_clocks_apart(at: int | None) -> int | None:
 
 
 def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
-    """Whether ``heir`` alone proves ``row`` unneeded: heirs of two runs prove nothing in between.
-    """
+    """Whether ``heir`` alone proves ``row`` unneeded: heirs of two runs prove nothing in between."""
     left_up_to, left_at = heir["from_checkpoint_id"], heir["restored_at"]
     return (
         is_at_most(row["checkpoint_id"], left_up_to)

@@ -56,8 +56,7 @@ class FailedCheckpoints:
     def of_number_or_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers
     ) -> tuple[Flags, Flags]:
-        """Whether files are of failed checkpoints, and of ``lost`` ones: by number, else by time.
-        """
+        """Whether files are of failed checkpoints, and of ``lost`` ones: by number, else by time."""
         is_failed, is_lost = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
         for files, checkpoints in self._by_directory(at, rows):
             lost = self._lost[checkpoints]

@@ -188,8 +188,7 @@ class Origins:
         self._origins = family.origins
 
     def of(self, audit_id: str, job_id: str) -> Set[str] | None:
-        """Ids of the job and its origins; None if an origin is unknown, or an id of several jobs.
-        """
+        """Ids of the job and its origins; None if an origin is unknown, or an id of several jobs."""
         line = with_ancestors([(audit_id, job_id)], self._origins)
         if not line <= self._known or any(is_given(ancestor) for _, ancestor in line):
             return None

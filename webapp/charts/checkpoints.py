@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext, gettext_noop
 
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
-from webapp.charts import annotations as annotated
+from webapp.charts import annotations
 from webapp.charts.theme import (
     ACCENT,
     CRIT,
@@ -31,13 +31,13 @@ from webapp.lib.instants import instant_text
 from webapp.lib.quantities import bytes_text, duration_text
 
 WIDEST_BAR_SHARE = 0.035
-"""Of the chart's width. A single bar must not look like a block."""
+"""Share of the chart's width: a single bar must not look like a block."""
 
 MOST_POINTS = 1_000
-"""Of a line across about a thousand pixels. Browsers get slow from about two thousand points."""
+"""A line has about a thousand pixels. Browsers get slow from about two thousand points."""
 
 MOST_BARS = 480
-"""Across about a thousand pixels: two pixels each."""
+"""Two pixels for each, of about a thousand."""
 
 
 def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
@@ -51,7 +51,7 @@ def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
 
 
 def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> list[float]:
-    """``share`` of the median distance at sorted ``times``, or of that to a closer neighbour."""
+    """``share`` of the median distance of sorted ``times``, or of that to a closer neighbour."""
     widest_ms = span_ms * WIDEST_BAR_SHARE
     gaps = [(later - earlier) / _MS for earlier, later in itertools.pairwise(times)]
     usual_ms = statistics.median(gaps) if gaps else widest_ms / share
@@ -111,11 +111,11 @@ def timeline(
     start: datetime,
     end: datetime,
     timeout_ms: float | None = None,
-    events: Sequence[annotated.Annotation] = (),
+    events: Sequence[annotations.Annotation] = (),
     total: int | None = None,
 ) -> tuple[Figure, str]:
     """The figure, and a note on what it left out. ``bars``: by time, ``MOST_BARS`` of ``total``."""
-    layout, events_note = annotated.annotation_layout(events, start, end)
+    layout, events_note = annotations.annotation_layout(events, start, end)
     widths_ms = bar_widths_ms([bar.trigger_time for bar in bars], (end - start) / _MS, 0.72)
     traces = []
     for phase in PHASES:
@@ -127,7 +127,7 @@ def timeline(
     longest_ms = max((sum(bar.phases_ms.values()) + bar.other_ms for bar in bars), default=0.0)
     # A time-out far above the bars would flatten them.
     if timeout_ms and longest_ms >= timeout_ms / 3:
-        annotated.add_limit(
+        annotations.add_limit(
             layout,
             timeout_ms,
             gettext("timeout %(timeout_ms)s") % {"timeout_ms": duration_text(timeout_ms)},
@@ -203,30 +203,32 @@ def _mark_kind(bar: CheckpointBar) -> str:
 
 
 def _marks(bars: Sequence[CheckpointBar], y: float) -> list[dict[str, Any]]:
-    by_kind = {kind: [bar for bar in bars if _mark_kind(bar) == kind] for kind in _MARKS}
-    return [
-        {
-            "type": "scatter",
-            "name": gettext(name),
-            "x": [plot_time(bar.trigger_time) for bar in chosen],
-            "y": [y] * len(chosen),
-            "mode": "markers",
-            "cliponaxis": False,
-            "marker": {
-                "symbol": symbol,
-                "color": colour,
-                "size": 8,
-                "line": {"width": 2 if "open" in symbol else 0, "color": colour},
-            },
-            "customdata": [bar.url for bar in chosen],
-            "hovertext": [_hover(bar) for bar in chosen],
-            "hovertemplate": "%{hovertext}<extra></extra>",
-            "showlegend": False,
-        }
-        for kind, (name, symbol, colour) in _MARKS.items()
-        if (chosen := by_kind[kind])
-        and not (kind == "completed" and len(chosen) > _MOST_GOOD_MARKS)
-    ]
+    traces = []
+    for kind, (name, symbol, colour) in _MARKS.items():
+        of_kind = [bar for bar in bars if _mark_kind(bar) == kind]
+        if not of_kind or (kind == "completed" and len(of_kind) > _MOST_GOOD_MARKS):
+            continue
+        traces.append(
+            {
+                "type": "scatter",
+                "name": gettext(name),
+                "x": [plot_time(bar.trigger_time) for bar in of_kind],
+                "y": [y] * len(of_kind),
+                "mode": "markers",
+                "cliponaxis": False,
+                "marker": {
+                    "symbol": symbol,
+                    "color": colour,
+                    "size": 8,
+                    "line": {"width": 2 if "open" in symbol else 0, "color": colour},
+                },
+                "customdata": [bar.url for bar in of_kind],
+                "hovertext": [_hover(bar) for bar in of_kind],
+                "hovertemplate": "%{hovertext}<extra></extra>",
+                "showlegend": False,
+            }
+        )
+    return traces
 
 
 def _hover(bar: CheckpointBar) -> str:
@@ -250,12 +252,12 @@ def _hover(bar: CheckpointBar) -> str:
             "state_bytes": bytes_text(bar.state_bytes),
         }
     )
-    known = [
+    phases = [
         f"{gettext(PHASE_WORDS[phase])} {duration_text(getattr(bar, f'{phase}_ms'))}"
         for phase in PHASES
     ]
-    lines.append(" · ".join(known[:2]))
-    lines.append(" · ".join(known[2:]))
+    lines.append(" · ".join(phases[:2]))
+    lines.append(" · ".join(phases[2:]))
     if bar.slowest:
         lines.append(gettext("slowest: %(slowest)s") % {"slowest": plain(bar.slowest)})
     return "<br>".join(lines)

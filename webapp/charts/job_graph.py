@@ -1,5 +1,5 @@
-"""The layout of a job graph in pixels: layers from source to sink, few crossings. The template draws
-it as SVG. An edge over several layers has a lane in each layer between, so that it crosses no
+"""The layout of a job graph in pixels: layers from source to sink, few crossings. The template
+draws it as SVG. An edge over several layers has a lane in each layer between, so that it crosses no
 unrelated vertex. A cycle (only in damaged payloads) is cut at the edge that closes it.
 """
 
@@ -13,7 +13,7 @@ MOST_NODES = 200
 _SWEEPS = 6
 _LANE_HEIGHT = 14
 _MOST_LANES = 3_000
-"""Of all edges together. A graph that needs more lanes is drawn without lanes."""
+"""Lanes of all edges together. A graph that needs more is drawn without lanes."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,10 @@ def lay_out(
 ) -> Layout:
     """Place the first ``MOST_NODES`` of ``keys`` so that every edge points downstream."""
     node_keys = list(dict.fromkeys(keys))[:MOST_NODES]
-    known = set(node_keys)
+    nodes = set(node_keys)
     links = _without_cycles(
-        node_keys, [(a, b) for a, b in dict.fromkeys(edges) if a in known and b in known and a != b]
+        node_keys,
+        [edge for edge in dict.fromkeys(edges) if nodes.issuperset(edge) and edge[0] != edge[1]],
     )
     layers = _layers(node_keys, links)
     chains = _chains(layers, links)
@@ -132,14 +133,14 @@ def _layers(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[list[str]
     for source, target in edges:
         targets[source].append(target)
         sources[target].append(source)
-    waiting = {key: len(sources[key]) for key in keys}
+    open_inputs = {key: len(sources[key]) for key in keys}
     layer = dict.fromkeys(keys, 0)
-    ready = [key for key in keys if not waiting[key]]
+    ready = [key for key in keys if not open_inputs[key]]
     for key in ready:
         for target in targets[key]:
             layer[target] = max(layer[target], layer[key] + 1)
-            waiting[target] -= 1
-            if not waiting[target]:
+            open_inputs[target] -= 1
+            if not open_inputs[target]:
                 ready.append(target)
     for key in keys:
         if not sources[key] and targets[key]:

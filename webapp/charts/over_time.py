@@ -24,7 +24,7 @@ HEIGHT_PX = 200
 MOST_POINTS = 400
 BARS = 60
 COLOURS = (ACCENT, WARN, OK, OTHER, CRIT)
-"""Of several lines, in this order."""
+"""Colours of several lines, in this order."""
 _GAP_FACTOR = 3.5
 """Samples that are further apart than this many median distances are not joined."""
 

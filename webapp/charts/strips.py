@@ -44,15 +44,15 @@ def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
 
 
 def in_words(outcomes: Sequence[Mapping[str, Any]]) -> str:
-    """'16 last: 9 expired, 7 completed; newest expired'."""
+    """Such as '16 last: 9 expired, 7 completed; newest expired'."""
     counts = Counter(
         "savepoint" if entry.get("is_savepoint") else str(entry["outcome"]).replace("_", " ")
         for entry in outcomes
     )
-    paths_of_tone = ", ".join(f"{count} {gettext(word)}" for word, count in counts.most_common())
+    parts = ", ".join(f"{count} {gettext(word)}" for word, count in counts.most_common())
     return gettext("%(number)s last: %(parts)s; newest %(outcome)s") % {
         "number": len(outcomes),
-        "parts": paths_of_tone,
+        "parts": parts,
         "outcome": gettext(str(outcomes[-1]["outcome"]).replace("_", " ")),
     }
 

@@ -82,7 +82,7 @@ class CheckpointFact(models.Model):
 
     @property
     def shown_phases_ms(self) -> list[tuple[str, int | None]]:
-        """Phases of the slowest subtask, or the largest of any subtask if that one is unknown."""
+        """Phases of the slowest subtask, or the largest of any subtask if it is unknown."""
         from spark_jobs.serving import PHASES  # here, so that commands start faster
 
         prefix = "slowest_" if self.has_slowest else ""
