@@ -156,7 +156,7 @@ def _with_restore(
     restores: Sequence[tuple[datetime, int]],
     triggers: Mapping[int, datetime],
 ) -> Outage:
-    latest = outage.until if outage.until else outage.at + RESTORED_WITHIN
+    latest = outage.until or outage.at + RESTORED_WITHIN
     until = latest if next_at is None else min(latest, next_at)
     number = next(
         (

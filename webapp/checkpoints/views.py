@@ -27,7 +27,7 @@ from webapp.lib.row_numbers import row_number
 
 
 def address_of(path: str | None) -> str:
-    """The canonical path of its ``_metadata``, "" if Flink reported no path."""
+    """The canonical path of a checkpoint's ``_metadata``, "" if Flink reported none."""
     if not path or path.startswith("<"):
         return ""
     try:
@@ -188,27 +188,27 @@ def _log_events(fact: CheckpointFact) -> Any:
 
 
 def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
-    known = [(phase, getattr(fact, f"slowest_{phase}_ms")) for phase in PHASES]
+    phases = [(phase, getattr(fact, f"slowest_{phase}_ms")) for phase in PHASES]
     duration_ms = fact.slowest_end_to_end_ms or fact.end_to_end_ms
-    if all(ms is None for _phase, ms in known) or not duration_ms:
+    if all(ms is None for _phase, ms in phases) or not duration_ms:
         return []
     # The asynchronous part of an unaligned checkpoint may contain its alignment.
-    added = [
+    counted = [
         (phase, ms, 0 if fact.unaligned and phase == "alignment" else ms or 0)
-        for phase, ms in known
+        for phase, ms in phases
     ]
-    other = max(duration_ms - sum(count for _phase, _ms, count in added), 0)
-    total = sum(count for _phase, _ms, count in added) + other
+    other = max(duration_ms - sum(counted_ms for _phase, _ms, counted_ms in counted), 0)
+    total = sum(counted_ms for _phase, _ms, counted_ms in counted) + other
     rows, left = [], 0.0
-    for phase, ms, count in (*added, (gettext_noop("other"), other, other)):
-        width = 100 * count / total if total else 0.0
+    for phase, ms, counted_ms in (*counted, (gettext_noop("other"), other, other)):
+        width = 100 * counted_ms / total if total else 0.0
         rows.append(
             {
                 "phase": phase,
                 "ms": ms,
                 "left": round(left, 3),
                 "width": round(width, 3),
-                "share": count / total if total else None,
+                "share": counted_ms / total if total else None,
             }
         )
         left += width

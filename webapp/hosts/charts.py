@@ -128,7 +128,7 @@ def _rates(samples: Samples, counter: str) -> list[Point]:
     """Rates of a counter in ms, per ms, between samples; none over a restart, which resets it."""
     known = [(row["ts"], row[counter]) for row in samples if row[counter] is not None]
     return [
-        (at, (value - before) / ((at - then).total_seconds() * 1000))
-        for (then, before), (at, value) in pairwise(known)
-        if at > then and value >= before
+        (at, (value - previous) / ((at - previous_at).total_seconds() * 1000))
+        for (previous_at, previous), (at, value) in pairwise(known)
+        if at > previous_at and value >= previous
     ]

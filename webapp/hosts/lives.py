@@ -19,7 +19,7 @@ Job = tuple[str, str]
 
 
 def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
-    """TaskManagers lost in the range; of those that shut down, only if a job had tasks there."""
+    """TaskManagers lost in the range; one that shut down counts only if a job had tasks there."""
     annotations = JobAnnotation.objects.filter(
         cluster=OuterRef("cluster"),
         kind=TASKMANAGER_LOST,

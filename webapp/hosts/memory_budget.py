@@ -1,7 +1,7 @@
 """Configured and used memory of a TaskManager by part, its CPU time and garbage collection.
 
-Parts and options are those of Flink's memory model (FLIP-49, FLIP-116) from 1.10 to 2.3. Used native
-memory, such as RocksDB's, is unknown: only Flink's reservations are.
+Parts and options are those of Flink's memory model (FLIP-49, FLIP-116) from 1.10 to 2.3. Used
+native memory, such as RocksDB's, is unknown: only Flink's reservations are.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,9 +31,9 @@ OPTIONS: Mapping[str, str] = {
     OVERHEAD: "taskmanager.memory.jvm-overhead.max",
 }
 TIGHT_RATIO = 0.85
-"""Of the configured size."""
+"""Share of the configured size."""
 BUSY_GC_RATIO = 0.1
-"""Of the time. With more, the heap is too small at any usage."""
+"""Share of the time. With more, the heap is too small at any usage."""
 ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
 """The sufficient size of a part, in multiples of its usage; of heap, of that after a collection."""
 TIGHT_ROOM = 1.5
@@ -69,8 +69,8 @@ class MemoryPart:
 
     @property
     def used_ratio(self) -> float | None:
-        known = self.used_bytes is not None and self.configured_bytes
-        return (self.used_bytes or 0) / (self.configured_bytes or 1) if known else None
+        is_known = self.used_bytes is not None and self.configured_bytes
+        return (self.used_bytes or 0) / (self.configured_bytes or 1) if is_known else None
 
 
 @dataclass(frozen=True)
@@ -131,14 +131,16 @@ def budget(samples: Samples) -> TaskManagerBudget:
 
 
 def cpu_used(samples: Samples) -> float | None:
-    """Cores, on average."""
+    """Cores in use, on average."""
     used = _rate(samples, "cpu_ms")
     loads = [
         row["cpu_load"] * row["cpu_cores"]
         for row in samples
         if row["cpu_load"] is not None and row["cpu_cores"]
     ]
-    return used if used is not None else sum(loads) / len(loads) if loads else None
+    if used is not None:
+        return used
+    return sum(loads) / len(loads) if loads else None
 
 
 def _parts(
@@ -152,7 +154,9 @@ def _parts(
     if gc_ratio is not None and gc_ratio >= BUSY_GC_RATIO:
         heap = _tight(HEAP, heap.configured_bytes, heap.used_bytes)
     yield _keep_framework(heap, newest["framework_heap_bytes"])
-    direct = [_less(row["direct_used_bytes"], row["network_memory_total_bytes"]) for row in samples]
+    direct = [
+        _subtract(row["direct_used_bytes"], row["network_memory_total_bytes"]) for row in samples
+    ]
     off_heap = _part(
         OFF_HEAP,
         _sum(newest, "framework_off_heap_bytes", "task_off_heap_bytes"),
@@ -163,20 +167,18 @@ def _parts(
     yield _part(NETWORK, network, _most(samples, "network_memory_used_bytes"))
     managed, reserved = newest["managed_memory_bytes"], _most(samples, "managed_memory_used_bytes")
     # A user of managed memory reserves all of its slot's share, so its need is unknown.
-    state = (
-        "unknown"
-        if managed is None or reserved is None
-        else "spare"
-        if managed and not reserved
-        else "ok"
-    )
+    state = "ok"
+    if managed is None or reserved is None:
+        state = "unknown"
+    elif managed and not reserved:
+        state = "spare"
     yield MemoryPart(MANAGED, managed, reserved, state, 0 if state == "spare" else None)
     yield _part(
         METASPACE,
         newest["metaspace_max_bytes"] or newest["metaspace_bytes"],
         _most(samples, "metaspace_used_bytes"),
     )
-    native = [_less(row["non_heap_used_bytes"], row["metaspace_used_bytes"]) for row in samples]
+    native = [_subtract(row["non_heap_used_bytes"], row["metaspace_used_bytes"]) for row in samples]
     yield MemoryPart(OVERHEAD, newest["overhead_bytes"], _of_known(max, native), "unknown", None)
 
 
@@ -244,11 +246,11 @@ def _periods(samples: Samples, length: timedelta) -> Iterable[Samples]:
 
 def _rate(samples: Samples, counter: str) -> float | None:
     """The rate of a counter in ms, per ms; None over a restart, which resets the counter."""
-    known = [row for row in samples if row[counter] is not None]
-    if not known:
+    rows = [row for row in samples if row[counter] is not None]
+    if not rows:
         return None
-    passed_ms = known[-1]["ts"].timestamp() * 1000 - known[0]["ts"].timestamp() * 1000
-    grown_ms = known[-1][counter] - known[0][counter]
+    passed_ms = rows[-1]["ts"].timestamp() * 1000 - rows[0]["ts"].timestamp() * 1000
+    grown_ms = rows[-1][counter] - rows[0][counter]
     return float(grown_ms / passed_ms) if passed_ms > 0 and grown_ms >= 0 else None
 
 
@@ -268,5 +270,5 @@ def _sum(row: Mapping[str, Any], *names: str) -> int | None:
     return None if None in values else sum(values)
 
 
-def _less(whole: int | None, part: int | None) -> int | None:
+def _subtract(whole: int | None, part: int | None) -> int | None:
     return None if whole is None or part is None else max(whole - part, 0)

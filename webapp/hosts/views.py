@@ -49,7 +49,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class HostTimeline:
-    """``moments``, newest first. ``left_out``: older ones are beyond the limit."""
+    """``moments``, newest first. ``left_out``: older moments are beyond the limit."""
 
     moments: Sequence[Moment]
     left_out: bool = False
@@ -62,20 +62,23 @@ def timeline(
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
-    lost = list(jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])))
-    known = known_jobs(
-        {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in lost for job in jobs}
+    losses_with_jobs = list(
+        jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1]))
     )
-    moments = [*_moments(rows, known), *_losses(lost, known)]
+    known = known_jobs(
+        {(row.cluster, row.job_id) for row in rows}
+        | {job for _, jobs in losses_with_jobs for job in jobs}
+    )
+    moments = [*_moments(rows, known), *_losses(losses_with_jobs, known)]
     # Before the oldest event that was read, events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
-    within = sorted(
+    in_range = sorted(
         (moment for moment in moments if since <= moment.at <= end),
         key=lambda moment: (moment.at, moment.title),
         reverse=True,
     )
     return HostTimeline(
-        within[:MOST_MOMENTS], len(rows) > MOST_MOMENTS or len(within) > MOST_MOMENTS
+        in_range[:MOST_MOMENTS], len(rows) > MOST_MOMENTS or len(in_range) > MOST_MOMENTS
     )
 
 
@@ -83,7 +86,7 @@ def _moments(
     rows: Sequence[HostEvent], known: Mapping[tuple[str, str], JobCurrent]
 ) -> Iterator[Moment]:
     for event in rows:
-        triggered = epoch_ms(event.trigger_time) if event.trigger_time else None
+        trigger_ms = epoch_ms(event.trigger_time) if event.trigger_time else None
         title, detail = _title_and_detail(event)
         yield Moment(
             event.at,
@@ -93,15 +96,15 @@ def _moments(
             ((event.cluster, event.job_id, job_name(known, event)),),
             event.taskmanager_id or "",
             event.checkpoint_id,
-            triggered,
+            trigger_ms,
         )
 
 
 def _losses(
-    lost: Iterable[tuple[TaskManagerLife, list[tuple[str, str]]]],
+    losses_with_jobs: Iterable[tuple[TaskManagerLife, list[tuple[str, str]]]],
     known: Mapping[tuple[str, str], JobCurrent],
 ) -> Iterator[Moment]:
-    for life, jobs in lost:
+    for life, jobs in losses_with_jobs:
         if life.ended_at is not None:
             yield Moment(
                 life.ended_at,
@@ -142,7 +145,7 @@ def _title_and_detail(row: HostEvent) -> tuple[str, str]:
 
 def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
     """Clusters with a host of this name, and those to show: the requested cluster or all. A
-    requested one is shown in any case, since pages link to hosts that have no rows.
+    requested cluster is shown in any case, since pages link to hosts that have no rows.
     """
     known = lookup.clusters_of(host)
     chosen = request.GET.get("cluster", "")
@@ -267,7 +270,7 @@ LABEL_OF_CLUSTER = ClusterLabels("name")
 def host_rows(
     filters: HostsFilters, start: datetime, end: datetime
 ) -> tuple[lookup.Hosts, list[lookup.HostRow]]:
-    """All hosts, and the matching ones, worst first; both empty if a parameter is invalid."""
+    """All hosts, and those that match, worst first; both empty if a parameter is invalid."""
     if not filters.is_valid():
         return lookup.Hosts((), start), []
     values = filters.values

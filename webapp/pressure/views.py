@@ -69,8 +69,8 @@ def busiest_first(subtasks: Iterable[Subtask]) -> list[Subtask]:
 
 def _subtasks(row: Mapping[str, Any]) -> list[Subtask]:
     rates = row["records_in_per_s"] or ()
-    known = [rate for rate in rates if rate is not None]
-    median_rate = median(known) if known else 0
+    known_rates = [rate for rate in rates if rate is not None]
+    median_rate = median(known_rates) if known_rates else 0
     ratios = [rate / median_rate if rate is not None and median_rate else None for rate in rates]
     columns = {name: row[name] or () for name in _MEASURED} | {"over_median": ratios}
     return [

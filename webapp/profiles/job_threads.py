@@ -79,8 +79,8 @@ class JobThreads:
 def job_threads(
     job: JobCurrent, at: datetime, now: datetime, vertex_id: str = "", taskmanager_id: str = ""
 ) -> JobThreads:
-    """One query, and the lake's samples of some minutes. ``vertex_id``, ``taskmanager_id``: if
-    given, only theirs.
+    """Makes one query, and reads samples of some minutes from the lake. Threads of one vertex or
+    TaskManager if ``vertex_id`` or ``taskmanager_id`` is not empty.
     """
     vertices = {
         str(vertex["vertex_id"]): vertex

@@ -10,7 +10,7 @@ from spark_jobs.replication.request import COMPLETE, Request, Result
 from webapp.checkpoints.models import CheckpointFact
 from webapp.replication import findings
 from webapp.replication.models import Replica
-from webapp.replication.registration import earlier, places_of
+from webapp.replication.registration import earlier_copies, places_of
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 from webapp.work import spark_job
@@ -66,7 +66,7 @@ def request_of(row: Replica) -> Request:
         tuple((root.uri, root.read_at or None) for root in roots),
         spellings().aliases,
         tuple(root.uri for root in roots if not _may_read(row, root)),
-        tuple((place.uri, place.read_at) for place in places_of(earlier(row))),
+        tuple((place.uri, place.read_at) for place in places_of(earlier_copies(row))),
     )
 
 

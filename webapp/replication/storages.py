@@ -49,9 +49,10 @@ def copy_rates(now: datetime) -> dict[str, CopyRate]:
 
 def _rate(rows: Sequence[Mapping[str, Any]]) -> CopyRate:
     largest = max(row["counts"]["copied_bytes"] for row in rows)
-    counted = [row for row in rows if row["counts"]["copied_bytes"] >= LEAST_SHARE * largest]
-    duration_s = sum(row["duration_ms"] for row in counted) / 1000
+    large_rounds = [row for row in rows if row["counts"]["copied_bytes"] >= LEAST_SHARE * largest]
+    duration_s = sum(row["duration_ms"] for row in large_rounds) / 1000
     files, size_bytes = (
-        sum(row["counts"][name] for row in counted) for name in ("copied_files", "copied_bytes")
+        sum(row["counts"][name] for row in large_rounds)
+        for name in ("copied_files", "copied_bytes")
     )
     return CopyRate(files / duration_s, size_bytes / duration_s)
