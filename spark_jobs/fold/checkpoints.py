@@ -41,6 +41,7 @@ _TEXTS = (
     "failure_message",
 )
 _UNREAD = ("exception", "sources")
+_STATE_KINDS = (COORDINATOR_STOPPED, *STATE_CHANGED)
 
 
 class Lookup(NamedTuple):
@@ -195,7 +196,7 @@ def _looked_back_ms(before: JobState) -> int:
 def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
     """Pending checkpoints, if new rows say that the job may have dropped them."""
     ended = any(answer["state"] in OVER_STATES for answer in update.answers) or any(
-        event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in update.events
+        event["kind"] in _STATE_KINDS for event in update.events
     )
     return {key_of(fact) for fact in before.facts if not fact["final"]} if ended else set()
 
@@ -219,7 +220,8 @@ def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey
         *(
             event["ts"]
             for event in update.events
-            if _is_change_of_job(event) and _line_identity(event) not in known_lines
+            if (is_failure(event) or event["kind"] in _STATE_KINDS)
+            and _line_identity(event) not in known_lines
         ),
     }
     return {
@@ -232,10 +234,6 @@ def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey
             for at in instants
         )
     }
-
-
-def _is_change_of_job(event: Row) -> bool:
-    return is_failure(event) or event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED)
 
 
 def _sized_by_now(

@@ -99,14 +99,18 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         )
     facts = list(folded.known.values())
     job_events, older_events = as_restarts(events), as_restarts(state.events)
-    state = replace(state, outages=outages(job_events, before.events, before.outages))
-    state = replace(state, restarts=restart_instants(before.restarts, job_events))
+    state = replace(
+        state,
+        outages=outages(job_events, before.events, before.outages),
+        restarts=restart_instants(before.restarts, job_events),
+    )
     states = entered_states(state.answers, older_events)
     restarts = restarts_of(states)
     taskmanagers = TaskManagerHistory([*before.taskmanagers, *update.taskmanagers], restarts)
-    state = replace(state, taskmanagers=taskmanagers.remembered())
     state = replace(
-        state, starts=_starts(update, before, state, job_events, states, surroundings.names)
+        state,
+        taskmanagers=taskmanagers.remembered(),
+        starts=_starts(update, before, state, job_events, states, surroundings.names),
     )
     lost = lost_mentions(losses_of_job(state.taskmanager_losses, states))
     types = types_of(state.snapshots)
@@ -119,8 +123,11 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         types,
         state.failures,
     )
-    state = replace(state, restarts=restart_instants(state.restarts, (), annotated))
-    state = replace(state, starts=with_causes(state.starts, annotated, surroundings.life.failures))
+    state = replace(
+        state,
+        restarts=restart_instants(state.restarts, (), annotated),
+        starts=with_causes(state.starts, annotated, surroundings.life.failures),
+    )
     trend = size_trend(facts, annotated, folded.older)
     current = job_current(
         state.answers, facts, state.pressure, older_events, folded.older, types

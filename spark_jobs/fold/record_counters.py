@@ -115,8 +115,4 @@ def _per_second(
 
 
 def _per_subtask(values: Sequence[Any], subtasks: int) -> Sequence[Any]:
-    return (
-        values
-        if len(values) == subtasks
-        else [*values[:subtasks], *[None] * (subtasks - len(values))]
-    )
+    return [*values[:subtasks], *[None] * (subtasks - len(values))]

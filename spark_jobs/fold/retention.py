@@ -21,7 +21,6 @@ from spark_jobs.fold.rows import LINE, Row, Rows, grouped, newest_by, ordered, r
 
 EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
-"""A window may be judged again for ten minutes."""
 OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
 """Events that show the parts of a restart, besides those that rules read."""
 REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, *events_read()))

@@ -8,6 +8,7 @@ from spark_jobs.diagnosis.findings import Finding, Limits, Unknown
 from spark_jobs.diagnosis.plain import finding_to_plain, recovery_point_from_plain
 from spark_jobs.diagnosis.samples import JobWindow, RecoveryPoint
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
+from spark_jobs.fold.rows import first_known
 
 logger = logging.getLogger(__name__)
 
@@ -104,19 +105,16 @@ def with_recovery_point(window: JobWindow, point: RecoveryPoint | None) -> JobWi
 def _occurrence(finding: Finding, window: JobWindow) -> dict[str, Any]:
     plain = finding_to_plain(finding)
     seen_at_ms = min(int(plain["seen_at_ms"]), window.at_ms)
+    began_at_ms = first_known(
+        finding.began_at_ms, max(window.window_start_ms, window.start_time_ms or 0)
+    )
     instants = {
         "window_start": window.window_start_ms,
-        "began_at": min(seen_at_ms, _began_at_ms(finding, window)),
+        "began_at": min(seen_at_ms, began_at_ms),
         "seen_at": seen_at_ms,
         "as_of": window.at_ms,
     }
     return {"job_name": window.job_name, **{name: plain[name] for name in COLUMNS}, **instants}
-
-
-def _began_at_ms(finding: Finding, window: JobWindow) -> int:
-    if finding.began_at_ms is not None:
-        return finding.began_at_ms
-    return max(window.window_start_ms, window.start_time_ms or 0)
 
 
 def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:

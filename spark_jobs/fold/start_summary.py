@@ -16,7 +16,6 @@ _TASK_FIELDS = (
     *(f"{part}_ms" for part in _PARTS),
 )
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
-"""A task straggles if it took this much longer than the median task of its vertex."""
 
 
 def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:

@@ -96,12 +96,11 @@ def tasks_by_log(events: Rows, remembered: Sequence[Row], begins: Sequence[int])
     return {
         at: [_task(*key, task) for key, task in tasks.items()]
         for at, tasks in starts.items()
-        if all(map(_has_run, tasks.values()))
+        if all(
+            "deploying" in task and task.get("running", -1) >= task["deploying"]
+            for task in tasks.values()
+        )
     }
-
-
-def _has_run(task: Mapping[str, Any]) -> bool:
-    return "deploying" in task and task.get("running", -1) >= task["deploying"]
 
 
 def _task(vertex: str, subtask: int, task: Mapping[str, Any]) -> Task:

@@ -23,7 +23,7 @@ PARTS = (*_PHASES_BEFORE, "slots", "deploy", "restore")
 
 
 class Life(NamedTuple):
-    """``remembered``: earlier events. ``states``: by instant. ``names``: by vertex."""
+    """``remembered``: earlier events. ``names``: by vertex."""
 
     answers: Sequence[Row]
     events: Sequence[Row]

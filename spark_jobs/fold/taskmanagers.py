@@ -44,11 +44,7 @@ class TaskManagerHistory:
         return self._rows_before(self._instants[-1] + 1) if self._instants else []
 
     def before(self, end_ms: int) -> tuple[TaskManagerSample, ...]:
-        return (
-            tuple(sample(TaskManagerSample, row) for row in self._rows_before(end_ms))
-            if self._instants
-            else ()
-        )
+        return tuple(sample(TaskManagerSample, row) for row in self._rows_before(end_ms))
 
     def _rows_before(self, end_ms: int) -> list[Row]:
         if self._rows_read and self._instants[self._rows_read - 1] >= end_ms:

@@ -101,7 +101,6 @@ class Replica:
         return f"{self.reading}/{name}"
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """Bytes of each file that exists."""
         names = set(names)
         sizes: dict[str, int] = {}
         for folder in _folders(names):

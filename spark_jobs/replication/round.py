@@ -48,7 +48,7 @@ class Overtaken(NotCopied):
 def replicate(
     request: Request, copy_all: CopyAll = in_threads, say: Say = lambda _: None
 ) -> Result:
-    """Raises Refused, NotCopied, TreeError and the errors of checkpoint."""
+    """Raises Refused, NotCopied, TreeError and the errors of listing."""
     refuse_taken(request)
     return _Run(request, origin_of(request), Replica.open(request), copy_all, say).run()
 

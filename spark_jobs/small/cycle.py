@@ -51,8 +51,7 @@ class SmallCycle(Cycle):
         return pa.Table.from_pylist(rows, schema)
 
     def _collect(self, rows: pa.Table) -> list[dict[str, Any]]:
-        plain_rows: list[dict[str, Any]] = rows.to_pylist()
-        return plain_rows
+        return list(rows.to_pylist())
 
     def _has_values(self, rows: pa.Table, columns: Sequence[str]) -> bool:
         return any(rows[name].null_count < rows.num_rows for name in columns)

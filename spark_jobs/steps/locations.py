@@ -116,7 +116,11 @@ class Places:
             # may be of the other job.
             name = tuple(event[part] for part in _NAME)
             deployed = _deployed_until(self._by_name.get(name, ()), event["ts"])
-            return max(deployed, key=_deployment_order, default=None), _LACKING_WITH_NAME
+            columns = ("deployed_at", *_LACKING_WITH_NAME)
+            newest = max(
+                deployed, key=lambda row: rank([row[name] for name in columns]), default=None
+            )
+            return newest, _LACKING_WITH_NAME
         if event["kind"] in OF_PROCESS:
             received = _deployed_until(self._received.get(event["process"], ()), event["ts"])
             if not received:
@@ -137,7 +141,3 @@ class Places:
 
 def _deployed_until(rows: Rows, at_ms: int) -> list[Row]:
     return [row for row in rows if row["deployed_at"] <= at_ms]
-
-
-def _deployment_order(row: Row) -> Any:
-    return rank([row["deployed_at"], *(row[name] for name in _LACKING_WITH_NAME)])

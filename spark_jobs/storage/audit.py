@@ -401,8 +401,7 @@ class _Sums:
         return self._engine.collect(self._sums[name])
 
     def rows(self, name: str) -> list[Row]:
-        rows: list[Row] = self.table(name).to_pylist()
-        return rows
+        return list(self.table(name).to_pylist())
 
     def by_number(self, name: str, number: str) -> dict[int, Row]:
         return {row.pop(number): row for row in self.rows(name)}

@@ -100,5 +100,4 @@ def perhaps_elsewhere(checkpoints: Rows, unread: Unread, vanished: Rows) -> list
     names = "audit_id", "metadata_path"
     existing = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)
     rows = [dict(zip(("audit_id", "path"), key, strict=True)) for key in sorted(existing)]
-    placed_rows: list[Row] = with_places(table_of(rows, _PATHS)).to_pylist()
-    return placed_rows
+    return list(with_places(table_of(rows, _PATHS)).to_pylist())

@@ -1,7 +1,7 @@
 """Reads _metadata. Executors import this module: no PySpark here."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 import pyarrow as pa
@@ -49,7 +49,9 @@ FOREIGN = "foreign_metadata"
 def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for row in batch.to_pylist():
-            modified, within = _aware(row["modified"]), _read_root(row)
+            modified, within = row["modified"], _read_root(row)
+            if modified and not modified.tzinfo:
+                modified = modified.replace(tzinfo=UTC)
             file = MetadataFile(row["path"], row["bytes"], modified, row["read_path"], within)
             yield from _parse(file, row)
 
@@ -163,7 +165,3 @@ def canonical_paths(rows: pa.Table, column: str, spellings_of: Mapping[str, Spel
             respelled = canonical_column(paths.filter(is_of_audit), spellings)
             canonical = pc.replace_with_mask(canonical, is_of_audit, respelled)
     return canonical
-
-
-def _aware(instant: datetime | None) -> datetime | None:
-    return instant if instant is None or instant.tzinfo else instant.replace(tzinfo=UTC)

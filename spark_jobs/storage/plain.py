@@ -24,8 +24,7 @@ def plain_rows(table: pa.Table) -> list[Row]:
     schema = pa.schema(
         [field.with_type(with_instants(field.type, pa.int64())) for field in table.schema]
     )
-    rows: list[Row] = table.cast(schema).to_pylist()
-    return rows
+    return list(table.cast(schema).to_pylist())
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:

@@ -27,13 +27,10 @@ CHAIN = [("job_no", pa.int64()), ("root_no", pa.int64()), ("other_job_directory"
 
 def first_missing(missing: pa.Table) -> pa.Table:
     order = [("checkpoint_no", "ascending"), ("path", "ascending")]
-    return _first_of(missing.sort_by(order), "checkpoint_no", MOST_MISSING)
-
-
-def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
-    values = arrays.numbers_of(rows, key)
-    position = np.arange(len(values)) - np.searchsorted(values, values)
-    return rows.filter(pa.array(position < most))
+    rows = missing.sort_by(order)
+    numbers = arrays.numbers_of(rows, "checkpoint_no")
+    position = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)
+    return rows.filter(pa.array(position < MOST_MISSING))
 
 
 def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Table:

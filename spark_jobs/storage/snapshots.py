@@ -221,7 +221,9 @@ def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
     file_bytes = arrays.numbers_of(files, "size_bytes_max", 0)
     segmented = np.zeros(len(file_bytes), np.bool_)
     if segments.num_rows:
-        codes, size = arrays.encode(*(_code_and_path(table) for table in (files, segments)))
+        codes, size = arrays.encode(
+            *(arrays.texts(table, "code", "path") for table in (files, segments))
+        )
         file_code, segment_code = codes
         segmented = arrays.mark(segment_code, size)[file_code]
         segment_bytes = arrays.numbers_of(segments, "size_bytes_max", 0)
@@ -231,9 +233,3 @@ def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
         "storage_reference": pa.table({**key_columns, "bytes": file_bytes, "segmented": segmented}),
         "segments": segments.rename_columns({"size_bytes_max": "bytes"}),
     }
-
-
-def _code_and_path(table: pa.Table) -> pa.Array:
-    return pc.binary_join_element_wise(
-        column(table, "code").cast(pa.string()), column(table, "path"), "/"
-    )

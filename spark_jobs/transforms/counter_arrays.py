@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.transforms.sample_cells import Cells, Flags, Ints, Reals
+from spark_jobs.transforms.sample_cells import Cells, Flags, Ints, Reals, wholes
 
 COUNTERS = ("attempt", "records_in", "records_out")
 AT = "counted_at"
@@ -72,14 +72,10 @@ def _answers(
     )
     ends = pa.array(np.append(starts, wide.sum()).astype(np.int32))
     lists = [
-        pa.ListArray.from_arrays(ends, _wholes(values[name][cell], is_known[cell]))
+        pa.ListArray.from_arrays(ends, wholes(np.where(is_known[cell], values[name][cell], np.nan)))
         for name in COUNTERS
     ]
     instants = cells.samples[AT].take(pa.array(samples, mask=~is_present))
     return pa.StructArray.from_arrays(
         [instants, *lists], names=["at", *COUNTERS], mask=pa.array(~is_present)
     )
-
-
-def _wholes(values: Reals, is_known: Flags) -> pa.Array:
-    return pa.array(np.nan_to_num(values).astype(np.int64), mask=~is_known | np.isnan(values))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.diagnosis.samples import VertexPast
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
-from spark_jobs.transforms.grouped_batches import Group, Piece
+from spark_jobs.transforms.grouped_batches import Group, Piece, select_fields
 from spark_jobs.transforms.plain_rows import plain
 from spark_jobs.transforms.pressure_arrays import READ as OF_WINDOW
 from spark_jobs.transforms.pressure_arrays import windows
@@ -113,9 +113,7 @@ def _placements(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
 def _add_part(
     groups: Sequence[Group], part: str, rows: pa.StructArray, owners: pa.Array, read: Sequence[str]
 ) -> None:
-    plain_rows = plain(
-        pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))
-    )
+    plain_rows = plain(select_fields(rows, read))
     ends = np.searchsorted(np.asarray(owners), np.arange(len(groups) + 1)).tolist()
     for group, begin, end in zip(groups, ends, ends[1:], strict=False):
         if begin < end:

@@ -75,7 +75,9 @@ class _Part:
         self._indexes = np.flatnonzero(np.asarray(pc.is_valid(column)))
         self._array = column.filter(pc.is_valid(column)) if column.null_count else column
         is_read = len(self._indexes) and read != ()
-        self._rows = plain(_fields(self._array, read)) if is_read else [None] * len(self._indexes)
+        self._rows = (
+            plain(select_fields(self._array, read)) if is_read else [None] * len(self._indexes)
+        )
 
     def between(self, begin: int, end: int) -> Piece | None:
         first, last = np.searchsorted(self._indexes, (begin, end))
@@ -84,7 +86,7 @@ class _Part:
         return self._rows[first:last], self._array.slice(first, last - first)
 
 
-def _fields(rows: pa.StructArray, read: Sequence[str] | None) -> pa.StructArray:
+def select_fields(rows: pa.StructArray, read: Sequence[str] | None) -> pa.StructArray:
     if read is None:
         return rows
     return pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))

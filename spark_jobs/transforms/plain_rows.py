@@ -25,8 +25,7 @@ def plain(array: pa.Array) -> list[Any]:
         return _texts(array)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return _numbers(array)
-    values: list[Any] = array.to_pylist()
-    return values
+    return list(array.to_pylist())
 
 
 def _dicts(array: pa.StructArray) -> list[dict[str, Any] | None]:

@@ -41,7 +41,6 @@ MOST_BARS = 480
 
 
 def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
-    """A note on a thinned chart; empty if nothing was left out."""
     return (
         gettext("%(shown)s of %(total)s %(what)s drawn: %(kept)s of each slice of time.")
         % {"shown": f"{shown:,}", "total": f"{total:,}", "what": noun, "kept": kept}

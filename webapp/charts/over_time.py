@@ -76,15 +76,13 @@ def bars(kinds: Sequence[Events], start: datetime, end: datetime) -> Figure:
             if start <= at <= end:
                 counts[min(int((at - start) / width), BARS - 1)] += 1
         if any(counts):
-            width_ms = width / timedelta(milliseconds=1) * 0.9
-            name = plain(kind.name, 40)
             traces.append(
                 {
                     "type": "bar",
-                    "name": name,
+                    "name": plain(kind.name, 40),
                     "x": middles,
                     "y": counts,
-                    "width": width_ms,
+                    "width": width / timedelta(milliseconds=1) * 0.9,
                     "marker": {"color": kind.colour},
                 }
             )
@@ -141,8 +139,11 @@ def running(
 def _over_time(
     traces: list[dict[str, Any]], start: datetime, end: datetime, **layout: object
 ) -> Figure:
-    axis = time_axis(start, end)
-    margin = {"l": 48, "r": 12, "t": 8, "b": 58}
     return figure(
-        traces, HEIGHT_PX, xaxis=axis, margin=margin, showlegend=len(traces) > 1, **layout
+        traces,
+        HEIGHT_PX,
+        xaxis=time_axis(start, end),
+        margin={"l": 48, "r": 12, "t": 8, "b": 58},
+        showlegend=len(traces) > 1,
+        **layout,
     )

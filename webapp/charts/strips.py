@@ -27,19 +27,28 @@ def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
     for position, entry in enumerate(known, start=first):
         tone, path = _mark(entry, position * _STEP_PX)
         paths.setdefault(tone, []).append(path)
-    words = in_words(known)
+    return drawing("strip", BARS * _STEP_PX, _HEIGHT_PX, in_words(known), draw_paths(paths))
+
+
+def draw_paths(paths: Mapping[str, Sequence[str]]) -> SafeString:
+    """``paths``: by tone."""
+    return format_html_join(
+        "",
+        '<path d="{}" fill="var(--{})"/>',
+        (("".join(of_tone), tone) for tone, of_tone in paths.items()),
+    )
+
+
+def drawing(css: str, width: int, height: int, words: str, shapes: SafeString) -> SafeString:
     return format_html(
-        '<svg class="strip" width="{}" height="{}" role="img" '
-        'aria-label="{}"><title>{}</title>{}</svg>',
-        BARS * _STEP_PX,
-        _HEIGHT_PX,
+        '<svg class="{}" width="{}" height="{}" role="img" aria-label="{}">'
+        "<title>{}</title>{}</svg>",
+        css,
+        width,
+        height,
         words,
         words,
-        format_html_join(
-            "",
-            '<path d="{}" fill="var(--{})"/>',
-            (("".join(paths_of_tone), tone) for tone, paths_of_tone in paths.items()),
-        ),
+        shapes,
     )
 
 

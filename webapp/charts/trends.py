@@ -1,9 +1,10 @@
 from collections.abc import Sequence
 
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
+from webapp.charts.strips import draw_paths, drawing
 from webapp.lib.quantities import bytes_text
 
 SLICES = 24
@@ -25,12 +26,7 @@ def health_trend(slices: Sequence[tuple[int | None, str]] | None) -> SafeString 
         "lowest": min(health for health, _tone in judged),
         "newest": "?" if newest is None else newest,
     }
-    bars = format_html_join(
-        "",
-        '<path d="{}" fill="var(--{})"/>',
-        (("".join(parts), tone) for tone, parts in paths.items()),
-    )
-    return _svg(SLICES * _STEP_PX, words, bars)
+    return drawing("trend", SLICES * _STEP_PX, _HEIGHT_PX, words, draw_paths(paths))
 
 
 def bytes_trend(points: Sequence[tuple[float, int]] | None) -> SafeString | str:
@@ -50,16 +46,4 @@ def bytes_trend(points: Sequence[tuple[float, int]] | None) -> SafeString | str:
     line = format_html(
         '<polyline points="{}" fill="none" stroke="var(--accent)" stroke-width="1.5"/>', corners
     )
-    return _svg(width, words, line)
-
-
-def _svg(width: int, words: str, drawn: SafeString) -> SafeString:
-    return format_html(
-        '<svg class="trend" width="{}" height="{}" role="img" aria-label="{}">'
-        "<title>{}</title>{}</svg>",
-        width,
-        _HEIGHT_PX,
-        words,
-        words,
-        drawn,
-    )
+    return drawing("trend", width, _HEIGHT_PX, words, line)

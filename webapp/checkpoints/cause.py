@@ -40,9 +40,8 @@ def outcome_badge(outcome: str | None) -> Badge:
 
 MOST_USUAL = 20
 SLOW_TIMES, SLOW_LEAST_MS = 2.0, 1_000
-"""A slow checkpoint takes at least twice the usual time, and at least a second more."""
 LARGE_TIMES, LARGE_LEAST_BYTES = 3.0, 1_000_000
-"""At least three times the usual, and a megabyte more: incremental uploads vary by themselves."""
+"""Incremental uploads vary by themselves."""
 _MEASURES: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("End to end", "end_to_end_ms", duration_text),
     *(
@@ -162,7 +161,6 @@ def _row(
 
 
 def _exceeds(value: float | None, usual: float | None, times: float, least: float) -> bool:
-    """Whether the value is ``times`` the usual, and ``least`` more; False if one is unknown."""
     if value is None or usual is None:
         return False
     return value >= times * usual and value - usual >= least
@@ -297,11 +295,9 @@ def _badge(
         finding.finding.rule.startswith("checkpoint.full_after") for finding in related
     ):
         return Badge("completed, but large", "◆", "warn")
-    return (
-        Badge("completed, but slow", "◆", "warn")
-        if comparison.slow or related
-        else outcome_badge(fact.outcome)
-    )
+    if comparison.slow or related:
+        return Badge("completed, but slow", "◆", "warn")
+    return outcome_badge(fact.outcome)
 
 
 def _sentences(

@@ -49,7 +49,6 @@ _COLUMN_OF = {
     if field.name != "slowest"
 }
 POINT_COLUMNS = (*_COLUMN_OF.values(), "slowest_vertex_name", "slowest_subtask", "slowest_host")
-"""Columns of a checkpoint in charts and reports."""
 SIZE_FIELDS = tuple(field.name for field in fields(SizePoint))
 WITHOUT_SAVEPOINTS = Q(is_savepoint__isnull=True) | Q(is_savepoint=False)
 
@@ -132,16 +131,15 @@ def is_slowest_known(row: Mapping[str, Any]) -> bool:
 
 
 def _bar(row: Mapping[str, Any], link: Link) -> CheckpointBar:
-    task = f"{row['slowest_vertex_name']}/{row['slowest_subtask']}"
+    slowest = None
+    if is_slowest_known(row):
+        task, host = f"{row['slowest_vertex_name']}/{row['slowest_subtask']}", row["slowest_host"]
+        slowest = gettext("%(task)s on %(host)s") % {"task": task, "host": host} if host else task
     return CheckpointBar(
         **point_values(row),
-        slowest=_slowest(task, row["slowest_host"]) if is_slowest_known(row) else None,
+        slowest=slowest,
         url=link(row["job_id"], row["checkpoint_id"], row["trigger_time"]),
     )
-
-
-def _slowest(task: str, host: str | None) -> str:
-    return gettext("%(task)s on %(host)s") % {"task": task, "host": host} if host else task
 
 
 def export_rows(facts: Any, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:

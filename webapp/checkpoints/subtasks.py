@@ -35,7 +35,6 @@ class SubtaskPart:
 
     @property
     def known_ms(self) -> int:
-        """The end-to-end duration, else the sum of known phases."""
         phases = (self.start_delay_ms, self.alignment_ms, self.sync_ms, self.async_ms)
         return (
             self.end_to_end_ms if self.end_to_end_ms is not None else sum(ms or 0 for ms in phases)

@@ -1,7 +1,7 @@
 """The page of one checkpoint: its outcome and cause, its phases and its subtasks."""
 
 import logging
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -182,8 +182,13 @@ def _with_hosts(
 
 
 def _log_events(fact: CheckpointFact) -> Any:
+    start, end = drawable(fact.trigger_time), drawable(fact.end_time or fact.trigger_time)
     return LogEvent.objects.filter(
-        cluster=fact.cluster, job_id=fact.job_id, checkpoint_id=fact.checkpoint_id, **_around(fact)
+        cluster=fact.cluster,
+        job_id=fact.job_id,
+        checkpoint_id=fact.checkpoint_id,
+        ts__gte=start - timedelta(minutes=1),
+        ts__lte=end + timedelta(minutes=30),
     )
 
 
@@ -213,11 +218,6 @@ def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
         )
         left += width
     return rows
-
-
-def _around(fact: CheckpointFact) -> dict[str, datetime]:
-    start, end = drawable(fact.trigger_time), drawable(fact.end_time or fact.trigger_time)
-    return {"ts__gte": start - timedelta(minutes=1), "ts__lte": end + timedelta(minutes=30)}
 
 
 def _link(fact: CheckpointFact | None) -> tuple[int, int] | None:

@@ -33,7 +33,7 @@ NOTABLE = 2.0
 """Multiple of the expected number of events."""
 LEAST_EVENTS = 3
 MOST_CHANCE = 0.05
-"""The chance of it by equal subtasks. Three of three events on one of two hosts are not notable."""
+"""If subtasks were equally likely: three of three events on one of two hosts are not notable."""
 
 Job = tuple[str, str]
 

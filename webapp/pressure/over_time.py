@@ -111,6 +111,10 @@ def over_time(
     }
     worst = sorted(measured, key=lambda key: -_pressure(measured[key]))[:MOST_VERTICES]
     plan = [vertex.get("vertex_id") for vertex in (graph or {}).get("vertices") or ()]
+
+    def position(vertex_id: str) -> int:
+        return plan.index(vertex_id) if vertex_id in plan else len(plan)
+
     edges = (graph or {}).get("edges") or ()
     targets = {edge.get("target") for edge in edges}
     origins = {edge.get("source") for edge in edges}
@@ -119,17 +123,13 @@ def over_time(
     return OverTime(
         [instant_of(number * width_s * 1_000) for number in slices],
         timedelta(seconds=width_s),
-        [measured[key] for key in sorted(worst, key=_plan_position(plan))],
+        [measured[key] for key in sorted(worst, key=position)],
         len(measured),
         [_sum_if_all_known(cells, sources, number, _OUT) for number in slices],
         [_sum_if_all_known(cells, sinks, number, _IN) for number in slices],
         [_of_known(cells, number, _PENDING, sum) for number in slices],
         [_of_known(cells, number, _LAG, max) for number in slices],
     )
-
-
-def _plan_position(plan: Sequence[Any]) -> Callable[[str], int]:
-    return lambda vertex_id: plan.index(vertex_id) if vertex_id in plan else len(plan)
 
 
 def _pressure(row: VertexShares) -> float:
