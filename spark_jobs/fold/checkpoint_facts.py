@@ -122,13 +122,11 @@ def _fact(
     if full is None and ended.is_completed:
         full = full_sizes.of(key, rest["external_path"])
     rest_as_of = largest(rest["as_of"], phases.as_of)
-    trace = (
-        first_known(
+    trace = None
+    if ended.is_lost:
+        trace = first_known(
             ended.failure and ended.failure.trace, logged.decline.trace, logged.failure.trace
         )
-        if ended.is_lost
-        else None
-    )
     return {
         "checkpoint_id": key[0],
         "trigger_time": key[1],

@@ -234,17 +234,11 @@ def not_acknowledged(
             | ({"late": vertex.late, "late_phase": vertex.late_phase} if vertex.late_phase else {})
             for vertex in phases.missing
         ]
-    if phases.missing is None and subtasks is not None and acknowledged is not None:
-        count = subtasks - acknowledged
-        row: Row = {
-            "vertex_id": None,
-            "vertex_name": None,
-            "subtasks": [],
-            "count": count,
-            "hosts": [],
-        }
-        return [row] if count > 0 else None
-    return None
+    if phases.missing is not None or subtasks is None or acknowledged is None:
+        return None
+    count = subtasks - acknowledged
+    nobody = {"vertex_id": None, "vertex_name": None, "subtasks": [], "count": count, "hosts": []}
+    return [nobody] if count > 0 else None
 
 
 def order(row: Row) -> Any:

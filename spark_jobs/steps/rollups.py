@@ -101,15 +101,13 @@ def _sum_up(rows: Sequence[Row]) -> Row:
 
 
 def _last_size(completed: Rows) -> int | None:
-    sized = [row for row in completed if row["state_bytes"] is not None]
-    if not sized:
-        return None
-
-    def order(row: Row) -> Any:
-        return row["trigger_time"], rank(row["checkpoint_id"]), row["state_bytes"]
-
-    last: int = max(sized, key=order)["state_bytes"]
-    return last
+    sizes = (
+        (row["trigger_time"], rank(row["checkpoint_id"]), row["state_bytes"])
+        for row in completed
+        if row["state_bytes"] is not None
+    )
+    newest = max(sizes, default=None)
+    return None if newest is None else int(newest[-1])
 
 
 def _sum(values: Iterable[int]) -> int | None:

@@ -43,16 +43,14 @@ class Family:
 
     @cached_property
     def unknown_origins(self) -> set[Key]:
-        unknown_origins = [
-            *(job for job in self.restores if not self._tells_origin(job)),
-            *(job for job in self.jobs if job["restore_unread"]),
-            *(
-                job
-                for job in self.jobs
-                if job["restored_at"] is not None and job["restored_path"] is None
-            ),
-        ]
-        return keys(unknown_origins, "audit_id", "job_id")
+        unclear = (
+            job
+            for job in self.jobs
+            if job["restore_unread"]
+            or (job["restored_at"] is not None and job["restored_path"] is None)
+        )
+        restores = (job for job in self.restores if not self._tells_origin(job))
+        return keys((*restores, *unclear), *_JOB_ID)
 
     def _tells_origin(self, job: Row) -> bool:
         """Whether the restore shows the job's origin. Only the last restore is known. It does

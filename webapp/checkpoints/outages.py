@@ -159,11 +159,7 @@ def _with_restore(
     latest = outage.until or outage.at + RESTORED_WITHIN
     until = latest if next_at is None else min(latest, next_at)
     number = next(
-        (
-            number
-            for at, number in reversed(restores)
-            if outage.at - timedelta(seconds=1) < at <= until
-        ),
+        (number for at, number in reversed(restores) if outage.at - DATED_WITHIN < at <= until),
         None,
     )
     trigger = triggers.get(number) if number is not None else None

@@ -92,7 +92,9 @@ def checkpoint(
         "checkpoint_id", "trigger_time"
     )
     comparison = compare(fact)
-    page_parts = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
+    first = number * SUBTASKS_A_PAGE
+    end = first + SUBTASKS_A_PAGE
+    page_parts = parts[first:end]
     context: dict[str, Any] = {
         "cause": cause_of(fact, comparison, view.job.checkpoint_timeout_ms, view.job.judged_at),
         "comparison": comparison,
@@ -106,10 +108,10 @@ def checkpoint(
         "parts": page_parts,
         "parts_with_hosts": _with_hosts(fact, page_parts),
         "parts_total": len(parts),
-        "parts_from": number * SUBTASKS_A_PAGE + 1,
-        "parts_to": min((number + 1) * SUBTASKS_A_PAGE, len(parts)),
+        "parts_from": first + 1,
+        "parts_to": min(end, len(parts)),
         "page_number": number,
-        "has_more_parts": (number + 1) * SUBTASKS_A_PAGE < len(parts),
+        "has_more_parts": end < len(parts),
         "unreadable": is_unreadable,
         "events": _log_events(fact)
         .exclude(kind__in=SUBTASK_KINDS)

@@ -302,15 +302,10 @@ def concentrations(
     placed_jobs = (
         JobHost.objects.filter(host=host, cluster__in=clusters).order_by().values("job_id")
     )
-    jobs_with_events = (
-        HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end)
-        .order_by()
-        .values("job_id")
-    )
+    in_range = HostEvent.objects.filter(cluster__in=clusters, at__gte=start, at__lte=end).order_by()
+    jobs_with_events = in_range.filter(host=host).values("job_id")
     events = (
-        HostEvent.objects.filter(cluster__in=clusters, at__gte=start, at__lte=end)
-        .filter(Q(job_id__in=placed_jobs) | Q(job_id__in=jobs_with_events))
-        .order_by()
+        in_range.filter(Q(job_id__in=placed_jobs) | Q(job_id__in=jobs_with_events))
         .values_list("kind", "cluster", "job_id")
         .annotate(on_host=Count("pk", filter=Q(host=host)), total=Count("pk"))
     )

@@ -66,7 +66,7 @@ def register(
         raise InputRefused({"destination": str(error)}) from error
     if refusal := refusal_of_tree(read_at or place.uri):
         raise InputRefused({"destination": localised(refusal)})
-    if not StorageRoot.objects.exists() or not any(
+    if not any(
         is_below(source, root) for root in StorageRoot.objects.values_list("uri", flat=True)
     ):
         raise InputRefused(
