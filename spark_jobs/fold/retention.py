@@ -126,12 +126,15 @@ def placements(samples: Rows) -> list[Row]:
     for row in samples:
         if row["host"]:
             key = row["vertex_id"], tuple(row["host"]), tuple(row["attempt"] or ())
-            if key not in first or row["ts"] < first[key]["ts"]:
-                first[key] = row
+            first[key] = min(row, first.get(key, row), key=_by_age)
     kept: list[Row] = []
     for rows in grouped(first.values(), "vertex_id").values():
-        kept += sorted(rows, key=lambda row: (-row["ts"], rank(row["host"])))[:PLACEMENTS_KEPT]
+        kept += sorted(rows, key=_by_age, reverse=True)[:PLACEMENTS_KEPT]
     return kept
+
+
+def _by_age(row: Row) -> tuple[Any, ...]:
+    return row["ts"], rank(row["host"]), rank(row["attempt"])
 
 
 def pressure(windows: Rows) -> list[Row]:

@@ -145,6 +145,15 @@ def test_a_placement_is_dated_by_its_first_sight() -> None:
     ]
 
 
+def test_of_placements_at_one_instant_the_same_is_kept_whatever_their_order() -> None:
+    attempts = (None, [])
+    seen = [
+        {"vertex_id": VERTEX, "ts": noon(), "host": ["a"], "attempt": attempt}
+        for attempt in attempts
+    ]
+    assert retention.placements(seen) == retention.placements(seen[::-1])
+
+
 def test_of_each_vertex_the_newest_pressure_windows_are_kept_as_last_told() -> None:
     told = [
         {

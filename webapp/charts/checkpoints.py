@@ -33,11 +33,8 @@ from webapp.lib.quantities import bytes_text, duration_text
 WIDEST_BAR_SHARE = 0.035
 """Share of the chart's width: a single bar must not look like a block."""
 
-MOST_POINTS = 1_000
-"""A line has about a thousand pixels. Browsers get slow from about two thousand points."""
-
-MOST_BARS = 480
-"""Two pixels for each, of about a thousand."""
+MOST_DRAWN = 480
+"""Bars or points of a line: two of about a thousand pixels each."""
 
 
 def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
@@ -113,7 +110,7 @@ def timeline(
     events: Sequence[annotations.Annotation] = (),
     total: int | None = None,
 ) -> tuple[Figure, str]:
-    """The figure, and a note on what it left out. ``bars``: by time, ``MOST_BARS`` of ``total``."""
+    """The figure, and a note on what it left out. ``bars``: by time, ``MOST_DRAWN`` of ``total``."""
     layout, events_note = annotations.annotation_layout(events, start, end)
     widths_ms = bar_widths_ms([bar.trigger_time for bar in bars], (end - start) / _MS, 0.72)
     traces = []
@@ -133,7 +130,8 @@ def timeline(
         )
         longest_ms = max(longest_ms, timeout_ms)
     below_ms = longest_ms * _MARKS_SHARE or 1.0
-    traces += _marks(bars, -below_ms)
+    hover_texts = _hover_texts(bars)
+    traces += _marks(list(zip(bars, hover_texts, strict=True)), -below_ms)
     tick_ms = tick_step_ms(longest_ms)
     ticks = [tick_ms * step for step in range(int(longest_ms / tick_ms) + 2)]
     result = figure(
@@ -142,7 +140,7 @@ def timeline(
         barmode="stack",
         meta={
             SHARED: {
-                "hovertext": [_hover(bar) for bar in bars],
+                "hovertext": hover_texts,
                 "customdata": [bar.url for bar in bars],
             }
         },
@@ -201,17 +199,21 @@ def _mark_kind(bar: CheckpointBar) -> str:
     return "aborted" if bar.outcome in ("subsumed", "preflight") else bar.outcome
 
 
-def _marks(bars: Sequence[CheckpointBar], y: float) -> list[dict[str, Any]]:
+def _marks(bars: Sequence[tuple[CheckpointBar, str]], y: float) -> list[dict[str, Any]]:
+    """The outcomes at the height ``y``. ``bars``: with their hover texts."""
+    by_kind: dict[str, list[tuple[CheckpointBar, str]]] = {kind: [] for kind in _MARKS}
+    for bar, hover_text in bars:
+        by_kind[_mark_kind(bar)].append((bar, hover_text))
     traces = []
     for kind, (name, symbol, colour) in _MARKS.items():
-        of_kind = [bar for bar in bars if _mark_kind(bar) == kind]
+        of_kind = by_kind[kind]
         if not of_kind or (kind == "completed" and len(of_kind) > _MOST_GOOD_MARKS):
             continue
         traces.append(
             {
                 "type": "scatter",
                 "name": gettext(name),
-                "x": [plot_time(bar.trigger_time) for bar in of_kind],
+                "x": [plot_time(bar.trigger_time) for bar, _hover_text in of_kind],
                 "y": [y] * len(of_kind),
                 "mode": "markers",
                 "cliponaxis": False,
@@ -221,8 +223,8 @@ def _marks(bars: Sequence[CheckpointBar], y: float) -> list[dict[str, Any]]:
                     "size": 8,
                     "line": {"width": 2 if "open" in symbol else 0, "color": colour},
                 },
-                "customdata": [bar.url for bar in of_kind],
-                "hovertext": [_hover(bar) for bar in of_kind],
+                "customdata": [bar.url for bar, _hover_text in of_kind],
+                "hovertext": [hover_text for _bar, hover_text in of_kind],
                 "hovertemplate": "%{hovertext}<extra></extra>",
                 "showlegend": False,
             }
@@ -230,36 +232,49 @@ def _marks(bars: Sequence[CheckpointBar], y: float) -> list[dict[str, Any]]:
     return traces
 
 
-def _hover(bar: CheckpointBar) -> str:
-    kind = gettext("savepoint") if bar.is_savepoint else gettext("checkpoint")
-    lines = [
-        f"<b>{kind} {bar.checkpoint_id} · {plain(gettext(bar.outcome.replace('_', ' ')))}</b>",
-        instant_text(bar.trigger_time),
-    ]
-    if bar.reason:
-        lines.append(plain(bar.reason))
-    ended = (
-        gettext(", ended after %(lasted_ms)s") % {"lasted_ms": duration_text(bar.height_ms)}
-        if bar.end_to_end_ms is None and bar.end_time
-        else ""
-    )
-    lines.append(
-        gettext("end to end %(end_to_end_ms)s%(ended)s · state %(state_bytes)s")
-        % {
-            "end_to_end_ms": duration_text(bar.end_to_end_ms),
-            "ended": ended,
-            "state_bytes": bytes_text(bar.state_bytes),
-        }
-    )
-    phases = [
-        f"{gettext(PHASE_WORDS[phase])} {duration_text(getattr(bar, f'{phase}_ms'))}"
-        for phase in PHASES
-    ]
-    lines.append(" · ".join(phases[:2]))
-    lines.append(" · ".join(phases[2:]))
-    if bar.slowest:
-        lines.append(gettext("slowest: %(slowest)s") % {"slowest": plain(bar.slowest)})
-    return "<br>".join(lines)
+def _hover_texts(bars: Sequence[CheckpointBar]) -> list[str]:
+    """In the order of ``bars``. Words are translated once, not for each of hundreds of bars."""
+    savepoint, checkpoint = gettext("savepoint"), gettext("checkpoint")
+    ended_after = gettext(", ended after %(lasted_ms)s")
+    figures = gettext("end to end %(end_to_end_ms)s%(ended)s · state %(state_bytes)s")
+    slowest = gettext("slowest: %(slowest)s")
+    phase_words = {phase: gettext(PHASE_WORDS[phase]) for phase in PHASES}
+    outcome_words = {
+        outcome: plain(gettext(outcome.replace("_", " ")))
+        for outcome in {bar.outcome for bar in bars}
+    }
+
+    def hover_text(bar: CheckpointBar) -> str:
+        kind = savepoint if bar.is_savepoint else checkpoint
+        lines = [
+            f"<b>{kind} {bar.checkpoint_id} · {outcome_words[bar.outcome]}</b>",
+            instant_text(bar.trigger_time),
+        ]
+        if bar.reason:
+            lines.append(plain(bar.reason))
+        ended = (
+            ended_after % {"lasted_ms": duration_text(bar.height_ms)}
+            if bar.end_to_end_ms is None and bar.end_time
+            else ""
+        )
+        lines.append(
+            figures
+            % {
+                "end_to_end_ms": duration_text(bar.end_to_end_ms),
+                "ended": ended,
+                "state_bytes": bytes_text(bar.state_bytes),
+            }
+        )
+        phases = [
+            f"{word} {duration_text(getattr(bar, f'{phase}_ms'))}"
+            for phase, word in phase_words.items()
+        ]
+        lines += [" · ".join(phases[:2]), " · ".join(phases[2:])]
+        if bar.slowest:
+            lines.append(slowest % {"slowest": plain(bar.slowest)})
+        return "<br>".join(lines)
+
+    return [hover_text(bar) for bar in bars]
 
 
 def tick_step_ms(longest_ms: float) -> float:

@@ -123,7 +123,7 @@ def _links_and_hovers(points: Sequence[SizePoint], link: Link) -> dict[str, Any]
         "customdata": [
             link(point.job_id, point.checkpoint_id, point.trigger_time) for point in points
         ],
-        "hovertext": [_hover(point) for point in points],
+        "hovertext": _hover_texts(points),
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
 
@@ -150,18 +150,23 @@ def _trend(trend: Trend, last: SizePoint, end: datetime) -> list[dict[str, Any]]
     ]
 
 
-def _hover(point: SizePoint) -> str:
-    kind = gettext("savepoint") if point.is_savepoint else gettext("checkpoint")
-    return gettext(
+def _hover_texts(points: Sequence[SizePoint]) -> list[str]:
+    savepoint, checkpoint = gettext("savepoint"), gettext("checkpoint")
+    text = gettext(
         "<b>%(kind)s %(checkpoint_id)s</b><br>%(at)s<br>full state %(state_bytes)s<br>uploaded "
         "%(checkpointed_bytes)s"
-    ) % {
-        "kind": kind,
-        "checkpoint_id": point.checkpoint_id,
-        "at": instant_text(point.at),
-        "state_bytes": bytes_text(point.state_bytes),
-        "checkpointed_bytes": bytes_text(point.checkpointed_bytes),
-    }
+    )
+    return [
+        text
+        % {
+            "kind": savepoint if point.is_savepoint else checkpoint,
+            "checkpoint_id": point.checkpoint_id,
+            "at": instant_text(point.at),
+            "state_bytes": bytes_text(point.state_bytes),
+            "checkpointed_bytes": bytes_text(point.checkpointed_bytes),
+        }
+        for point in points
+    ]
 
 
 def round_axis(highest: float, step: float, value_text: Callable[[float], str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, PHASES, UNSETTLED_OUTCOMES
-from webapp.charts.checkpoints import MOST_BARS, MOST_POINTS, CheckpointBar
+from webapp.charts.checkpoints import MOST_DRAWN, CheckpointBar
 from webapp.charts.sizes import Link, SizePoint, Sizes
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.checkpoints.worst_in_time import Selection, worst_in_time
@@ -87,7 +87,7 @@ def outcome_counts(facts: Any) -> dict[str, int]:
     return by_outcome
 
 
-def bars(facts: Any, cluster: str, most: int = MOST_BARS) -> tuple[list[CheckpointBar], int]:
+def bars(facts: Any, cluster: str, most: int = MOST_DRAWN) -> tuple[list[CheckpointBar], int]:
     """The worst checkpoint of each slice, oldest first, and the total number. Three queries."""
     (worst,) = worst_in_time(facts, Selection(most, WORST_FIRST, Q()))
     rows = CheckpointFact.objects.filter(pk__in=worst.ids).order_by("trigger_time", "id")
@@ -99,10 +99,10 @@ def sizes(facts: Any) -> Sizes | None:
     """Sizes of completed checkpoints for the chart, None if there are none. Four queries."""
     completed = facts.filter(outcome="completed")
     uploads = Selection(
-        MOST_BARS, [F("checkpointed_bytes").desc()], Q(checkpointed_bytes__isnull=False)
+        MOST_DRAWN, [F("checkpointed_bytes").desc()], Q(checkpointed_bytes__isnull=False)
     )
     full = Selection(
-        MOST_POINTS, [F("state_bytes").desc()], WITHOUT_SAVEPOINTS & Q(state_bytes__isnull=False)
+        MOST_DRAWN, [F("state_bytes").desc()], WITHOUT_SAVEPOINTS & Q(state_bytes__isnull=False)
     )
     worst_uploads, worst_line = worst_in_time(completed, uploads, full)
     rows = CheckpointFact.objects.filter(pk__in={*worst_uploads.ids, *worst_line.ids})

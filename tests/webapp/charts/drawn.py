@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from webapp.charts.checkpoints import MOST_BARS, MOST_POINTS
+from webapp.charts.checkpoints import MOST_DRAWN
 from webapp.charts.sizes import SizePoint, Sizes
 
 
@@ -35,13 +35,13 @@ def drawn_of(points: Sequence[SizePoint]) -> Sizes:
     return Sizes(
         worst_in_buckets(
             uploads,
-            MOST_BARS,
+            MOST_DRAWN,
             lambda point: point.trigger_time,
             lambda point: point.checkpointed_bytes or 0,
         ),
         worst_in_buckets(
             full,
-            MOST_POINTS,
+            MOST_DRAWN,
             lambda point: point.trigger_time,
             lambda point: point.state_bytes or 0,
         ),

@@ -9,7 +9,7 @@ from tests.webapp.builders import T0
 from tests.webapp.charts.drawn import drawn_of
 from webapp.charts import checkpoints, sizes
 from webapp.charts.annotations import Annotation, annotation_layout
-from webapp.charts.checkpoints import MOST_BARS, MOST_POINTS, CheckpointBar, bar_widths_ms
+from webapp.charts.checkpoints import MOST_DRAWN, CheckpointBar, bar_widths_ms
 from webapp.charts.sizes import SizePoint, Trend
 from webapp.charts.strips import strip
 
@@ -76,17 +76,17 @@ def test_the_timeout_is_drawn_only_where_it_is_near():
 
 
 def test_a_week_of_checkpoints_says_what_was_left_out():
-    drawn_bars = [bar(n, 21 * n) for n in range(MOST_BARS)]
+    drawn_bars = [bar(n, 21 * n) for n in range(MOST_DRAWN)]
     _figure, note = timeline(drawn_bars, T0, T0 + timedelta(days=7), total=10_080)
     assert note == (
-        f"{MOST_BARS} of 10,080 checkpoints drawn: the failed or slowest one of each slice of time."
+        f"{MOST_DRAWN} of 10,080 checkpoints drawn: the failed or slowest one of each slice of time."
     )
 
 
 def test_no_trace_of_a_month_of_sizes_is_longer_than_a_screen_shows():
     points = [SizePoint(n, T0 + timedelta(minutes=n), 0, 10**6 + n, n) for n in range(43_200)]
     figure, _note = size_over_time(drawn_of(points), T0, T0 + timedelta(days=30))
-    assert max(len(trace.x) for trace in figure.data) <= MOST_POINTS
+    assert max(len(trace.x) for trace in figure.data) <= MOST_DRAWN
 
 
 def test_a_version_that_reports_uploads_only_says_so():
