@@ -18,7 +18,7 @@ class Burst:
 
 
 def calls_by_second(bursts: Iterable[Burst], seconds: int) -> Calls:
-    """Calls in each second of a range, to which ``start_s`` of bursts is relative."""
+    """Calls in each second; ``start_s`` of bursts is relative to the first."""
     calls = np.zeros(seconds)
     for burst in bursts:
         first, length = floor(burst.start_s), max(1, ceil(burst.duration_s))

@@ -26,7 +26,7 @@ def annotations(
     failures: Rows = (),
 ) -> list[Row]:
     """``job_annotation`` rows. ``jobs`` (REST, in order of time) and ``events`` have no duplicates.
-    ``lost``: mentions of lost TaskManagers.
+    ``lost``: of TaskManagers.
     """
     in_log = log_mentions(events, outages, types)
     recreations = list(recreated_restarts(jobs))

@@ -268,7 +268,7 @@ def _missing(vertex_id: str, reported: Row, hosts: Hosts) -> Missing:
 
 
 def _late(reported: Row, aborted: Collection[int]) -> tuple[int, str | None]:
-    """How many aborted subtasks reported later, and the longest phase of the slowest. Of an
+    """Number of aborted subtasks that reported later, and the longest phase of the slowest. Of an
     asynchronous phase that was cut off, Flink reports no duration: it is what end-to-end leaves.
     """
     columns = [reported[name] or () for name in _TIMES]

@@ -77,7 +77,7 @@ class CheckpointRows:
             [
                 row
                 for answers in self._by_key(self.checkpoints, keys)
-                for row in _with_newest_values(
+                for row in _with_newest(
                     answers, checkpoint_by_rest.REPORTED, checkpoint_by_rest.order
                 )
             ],
@@ -106,7 +106,7 @@ def keys_to_hold(
     pending: Collection[CheckpointKey],
     values_of: Mapping[CheckpointKey, int],
 ) -> set[CheckpointKey]:
-    """The checkpoints whose rows are remembered. ``values_of``: how many values these have."""
+    """The checkpoints whose rows are remembered. ``values_of``: number of values."""
     newest_first = sorted(triggers, key=lambda key: (key[1], key[0]), reverse=True)
     newest_pending = [key for key in newest_first if key in pending][:PENDING_MOST]
     ended = [key for key in newest_first if key not in pending]
@@ -126,7 +126,7 @@ def keys_to_hold(
 def _essential_of_vertex(rows: Sequence[Row]) -> list[Row]:
     if len(rows) == 1:
         return [_known_columns(rows[0])]
-    kept = _with_newest_values(rows, checkpoint_phases.REPORTED, checkpoint_phases.order)
+    kept = _with_newest(rows, checkpoint_phases.REPORTED, checkpoint_phases.order)
     sized = [
         row for row in rows if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"]
     ]
@@ -151,7 +151,7 @@ def _known_columns(row: Row) -> Row:
     )
 
 
-def _with_newest_values(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
+def _with_newest(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
     """Rows with the newest known value of a column, and the last row."""
     if len(rows) == 1:
         return list(rows)
@@ -162,7 +162,7 @@ def _with_newest_values(rows: Sequence[Row], names: Sequence[str], order: Any) -
             if row[name] is None:
                 continue
             known = newest.get(name)
-            # Values may be long lists, so they are only compared if two rows tie.
+            # Values may be long lists: they are only compared in a tie.
             if (
                 known is None
                 or position > known[0]

@@ -74,7 +74,7 @@ class Checkpoints:
 
 def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
     """A ``Lookup`` if earlier rows are needed and ``update`` has none yet."""
-    remembered_rows, newly_placed = CheckpointRows(
+    known_rows, newly_placed = CheckpointRows(
         before.checkpoints, before.vertex_checkpoints, before.lines
     ).with_places(update.executions)
     new_rows = CheckpointRows(
@@ -83,7 +83,7 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
         [event for event in update.events if event["kind"] in KINDS_OF_CHECKPOINT],
     )
     rows = (
-        remembered_rows
+        known_rows
         + new_rows
         + CheckpointRows(
             update.earlier_checkpoints, update.earlier_vertex_checkpoints, update.earlier_lines
@@ -152,8 +152,8 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
 
 
 def facts_remembered(checkpoints: Checkpoints, before: JobState, judged_start: int | None) -> Row:
-    """Fields of the next state: newest facts, a summary of older facts. Windows from
-    ``judged_start`` on may be judged again.
+    """Fields of the next state: newest facts and a summary of others. Windows from ``judged_start``
+    on may be judged again.
     """
     newest_first = sorted(checkpoints.known.values(), key=trigger_order, reverse=True)
     since_ms = inf if judged_start is None else judged_start - JUDGED_AGAIN_MS
@@ -194,7 +194,7 @@ def _looked_back_ms(before: JobState) -> int:
 
 
 def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Pending checkpoints, if new rows say that the job may have dropped them."""
+    """Pending checkpoints that the job may have dropped, by new rows."""
     ended = any(answer["state"] in OVER_STATES for answer in update.answers) or any(
         event["kind"] in _STATE_KINDS for event in update.events
     )
@@ -202,7 +202,7 @@ def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
 
 
 def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Lost checkpoints near new failures or states of the job, which may explain the loss."""
+    """Lost checkpoints near new failures or states of the job."""
     dropped = [
         fact
         for fact in before.facts

@@ -15,9 +15,7 @@ _FAILING = ("FAILING", "FAILED", "RESTARTING")
 
 @dataclass(frozen=True)
 class Failure:
-    """``text``: class and message of the innermost cause. ``of_task``: a task failed, not only the
-    job.
-    """
+    """``text``: class and message of the innermost cause. ``of_task``: a task failed."""
 
     at: int
     by_log: bool
@@ -51,7 +49,7 @@ def is_failure(event: Row) -> bool:
 
 
 def failure_between(all_failures: Sequence[Failure], from_ms: int, to_ms: int) -> Failure | None:
-    """The first failure of the last group in the span, as its best report words it."""
+    """The first of the last failures in the span, as its best report words it."""
     in_span = [failure for failure in all_failures if from_ms <= failure.at <= to_ms]
     first = next(
         (failure for failure in in_span if failure.at >= in_span[-1].at - TOGETHER_MS), None

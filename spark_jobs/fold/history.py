@@ -30,7 +30,7 @@ _PER_SUBTASK = tuple(
     index for index, field in enumerate(fields(samples.VertexWindow)) if field.default == ()
 )
 """Indexes of the fields of ``VertexWindow`` that have a value per subtask."""
-_EMPTY_DOCUMENTS: Row = {
+_DOCUMENTS: Row = {
     "detail": {},
     **{column.name: () for column in CHECKPOINT_FACT.columns if column.kind == "json"},
 }
@@ -98,9 +98,7 @@ def columns_read(kind: Any, known: Collection[str]) -> list[str | None]:
 def _values(kind: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
     columns = columns_read(kind, known)
     documents = [
-        (index, _EMPTY_DOCUMENTS[name])
-        for index, name in enumerate(_names(kind))
-        if name in _EMPTY_DOCUMENTS
+        (index, _DOCUMENTS[name]) for index, name in enumerate(_names(kind)) if name in _DOCUMENTS
     ]
     if not documents and None not in columns:
         return itemgetter(*columns)
@@ -120,7 +118,7 @@ def log_event(event: Row) -> samples.LogEvent:
         state for state in (event["from_state"], event["to_state"]) if state is not None
     )
     columns = ("kind", "checkpoint_id", "vertex_id", "subtask", "attempt", "host", "container")
-    # Events remembered by an earlier version of Weir lack new fields.
+    # Events of an earlier version of Weir lack new fields.
     event_fields = {name: event.get(name) for name in LOG_EVENT_FIELDS}
     event_fields["trigger_time"] = iso(event_fields["trigger_time"])
     return samples.LogEvent(

@@ -15,7 +15,7 @@ from spark_jobs.fold.rows import Row, Rows, grouped
 
 NAME_CHARS = 300
 ONE_MOVE_MS = 10_000
-"""A restart moves all vertices at once, but REST is asked for one vertex after the other."""
+"""A restart moves all vertices at once; REST is asked for one after the other."""
 FEW_HOSTS = 3
 """A checkpoint that expired on more hosts, and on more than half of all, is no event of a host."""
 

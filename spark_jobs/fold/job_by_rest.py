@@ -103,7 +103,7 @@ def _newest(jobs: Sequence[Row], names: Sequence[str], is_valid: Callable[[Row],
         if len(tied) == 1
         else max(tied, key=lambda entry: [rank(entry.get(name)) for name in names])
     )
-    # Rows remembered by an earlier version of Weir lack new columns.
+    # Rows of an earlier version of Weir lack new columns.
     return {name: row.get(name) for name in names}
 
 

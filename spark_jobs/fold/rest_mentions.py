@@ -62,25 +62,18 @@ def _uncounted_restarts(jobs: Sequence[Row], log_restarts: Sequence[int]) -> Ite
     counted = [row for row in jobs if row["restarts"] is not None]
     recreations = {row["observed_at"]: since for row, since in _new_graphs(jobs)}
     for before, row in pairwise(counted):
-        by_log = max((at for at in log_restarts if at <= row["observed_at"]), default=None)
+        until = row["observed_at"]
         instants = (
             _entry_ms(row, "RESTARTING"),
-            max(
-                (
-                    at
-                    for observed_at, at in recreations.items()
-                    if observed_at <= row["observed_at"]
-                ),
-                default=None,
-            ),
-            by_log,
+            *(at for observed_at, at in recreations.items() if observed_at <= until),
+            *(at for at in log_restarts if at <= until),
         )
         is_dated = any(
             at is not None and at - before["observed_at"] > -COUNTER_LAG_MS for at in instants
         )
         if row["restarts"] > before["restarts"] and not is_dated:
             count = {"count": row["restarts"] - before["restarts"]}
-            yield by_rest("restart", "", row["observed_at"], "restart", count, row)
+            yield by_rest("restart", "", until, "restart", count, row)
 
 
 def failed_restarts(

@@ -159,7 +159,7 @@ def counters(answers: Rows) -> list[Row]:
 
 def gauges(rows: Rows) -> list[Row]:
     kept = _newest_of_vertices(rows, "ts", "observed_at", GAUGES_KEPT)
-    # Rows remembered by an earlier version of Weir lack new columns.
+    # Rows of an earlier version of Weir lack new columns.
     return ordered(({name: row.get(name) for name in _GAUGES} for row in kept), "ts", "vertex_id")
 
 

@@ -77,7 +77,7 @@ def newest_known(rows: Rows, names: Iterable[str], order: Callable[[Row], Any]) 
             value = row[name]
             if value is None:
                 continue
-            # Values may be long lists, so they are only compared if two rows tie.
+            # Values may be long lists: they are only compared in a tie.
             if (
                 name not in newest
                 or position > newest[name]

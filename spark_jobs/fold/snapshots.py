@@ -21,8 +21,7 @@ def directory_of(path: str | None) -> str | None:
     """The directory of a snapshot or its ``_metadata``, spelled as in ``ingest.uris``."""
     if not path:
         return None
-    local = _LOCAL.sub("file:/", _METADATA.sub("", path))
-    return _S3.sub("s3://", local)
+    return _S3.sub("s3://", _LOCAL.sub("file:/", _METADATA.sub("", path)))
 
 
 def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool | None:

@@ -89,7 +89,7 @@ def _beginning(start: Row, life: Life, begins: Sequence[int]) -> Row:
 
 
 def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None, int | None, Row]:
-    """Kind and begin of the start, number of restarts, and ms of phases before ``at``."""
+    """Kind, begin, number of restarts, and ms of phases before ``at``."""
     outage = next(
         (
             outage

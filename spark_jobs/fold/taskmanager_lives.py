@@ -142,8 +142,7 @@ def lives(
 
 
 def reason_of(loss: Row) -> str:
-    words: str = loss["detail"] or WORDS[loss["ended_by"]]
-    return words
+    return str(loss["detail"] or WORDS[loss["ended_by"]])
 
 
 def lost_mentions(losses: Rows) -> Iterator[Mention]:

@@ -26,8 +26,9 @@ def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
 def by_minute(rows: Rows, starts_ms: Iterable[int]) -> Mapping[int, Sequence[VertexWindow]]:
     windows: dict[int, list[VertexWindow]] = defaultdict(list)
     wanted = set(starts_ms)
-    for row in (row for row in rows if row["window_start"] in wanted):
-        windows[row["window_start"]].append(vertex_window(row))
+    for row in rows:
+        if row["window_start"] in wanted:
+            windows[row["window_start"]].append(vertex_window(row))
     return windows
 
 

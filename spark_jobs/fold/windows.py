@@ -123,8 +123,7 @@ def _state(
     ended_ms = current["end_time"]
     if is_newest or (ended_ms is not None and ended_ms < end_ms):
         return None if current["state"] is None else str(current["state"])
-    entered = max(((at_ms, state) for at_ms, state in states if at_ms < end_ms), default=(0, None))
-    return entered[1]
+    return max(((at_ms, state) for at_ms, state in states if at_ms < end_ms), default=(0, None))[1]
 
 
 def _vertex_states(history: History, start_ms: int) -> tuple[samples.VertexState, ...]:

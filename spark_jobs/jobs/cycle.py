@@ -193,7 +193,7 @@ def _part_by_part(cycle: _CycleInputs, most_rows: int) -> RunFiles:
 
 
 def _with_spark(cycle: _CycleInputs, attempt: str) -> RunFiles:
-    # Spark is imported only if needed: that takes longer than most cycles.
+    # Importing Spark takes longer than most cycles.
     from spark_jobs.jobs.recompute import Recompute
     from spark_jobs.lake import pin
     from spark_jobs.run_dir import RunDir

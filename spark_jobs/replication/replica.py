@@ -120,7 +120,7 @@ class Replica:
                 tree.remove_empty(self.at(folder), self.reading)
 
     def remove_parts(self, names: Iterable[str]) -> None:
-        """Removes what interrupted copies of files left: ``.<name>.<32 characters>.part``."""
+        """Removes files of interrupted copies: ``.<name>.<32 characters>.part``."""
         names = set(names)
         for folder in _folders(names):
             for entry in list(self._entries(f"/{folder}")):

@@ -335,7 +335,7 @@ class Cycle(ABC):
 
     @abstractmethod
     def _write(self, folder: str, rows: Frame, make: Make, schema: pa.Schema) -> StoredRows:
-        """Maps rows and writes the results below ``folder``; ``staged/`` is only for this run."""
+        """Writes mapped rows below ``folder``; ``staged/`` is only for this run."""
 
     @abstractmethod
     def _from_rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Frame: ...
@@ -347,7 +347,7 @@ class Cycle(ABC):
 
     @abstractmethod
     def _bounds(self, rows: Frame, column: str) -> tuple[datetime, datetime]:
-        """The smallest and largest value; on Spark rounded down to seconds."""
+        """Smallest and largest value; on Spark rounded down to seconds."""
 
     @abstractmethod
     def _select_jobs(self, rows: Frame, jobs: Frame) -> Frame: ...

@@ -111,7 +111,6 @@ def _last_size(completed: Rows) -> int | None:
 
 
 def _sum(values: Iterable[int]) -> int | None:
-    """None if there is no value, or the sum does not fit in a column."""
     summands = list(values)
     total = sum(summands)
     return total if summands and abs(total) < 2**63 else None

@@ -145,7 +145,7 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
 
 
 def _twins(named: pa.Table, shared: Tables) -> tuple[pa.Table, pa.Table]:
-    """Listed files with another file's end, and those of them whose other file may be needed."""
+    """Listed files with another's end, and those of them whose other file may be needed."""
     _, index = arrays.group(named, ["audit_id", "end"])
     extremes = (
         named.append_column("at", pa.array(index))

@@ -29,7 +29,7 @@ def column(table: pa.Table, name: str) -> pa.Array:
 
 
 def numbers(array: pa.Array, unknown: int = UNKNOWN) -> Numbers:
-    """An array of whole numbers, or of instants in microseconds."""
+    """Whole numbers, or instants in microseconds."""
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.timestamp("us", array.type.tz))
     return np.asarray(pc.fill_null(array.cast(pa.int64()), unknown))
@@ -44,7 +44,7 @@ def flags_of(table: pa.Table, name: str) -> Flags:
 
 
 def flags(array: pa.Array) -> Flags:
-    """An array of flags, in which null is false."""
+    """Null is false."""
     return np.asarray(pc.fill_null(array, False))
 
 
@@ -63,7 +63,7 @@ def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
 
 
 def texts(table: pa.Table, *names: str) -> pa.Array:
-    """One text for each row, equal only if all columns are equal; null if one is null."""
+    """One text for each row, equal only if all columns are; null if one is null."""
     arrays = [column(table, name).cast(pa.string()) for name in names]
     return pc.binary_join_element_wise(*arrays, "\0") if len(arrays) > 1 else arrays[0]
 
@@ -144,7 +144,7 @@ def mark(index: Numbers, size: int) -> Flags:
 
 
 def table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
-    """A table with the columns of ``schema``; missing columns are null."""
+    """Missing columns are null."""
     rows = next((len(values) for values in columns.values()), 0)
     return pa.table(
         [_column(columns.get(field.name), field.type, rows) for field in schema], schema=schema
@@ -159,7 +159,7 @@ def _column(values: Any, kind: pa.DataType, rows: int) -> pa.Array:
 
 
 def group(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
-    """The distinct keys, and for each row the index of its key."""
+    """The distinct keys, and the index of each row's key."""
     numbered = rows.select(list(key)).append_column(
         "_at", pa.array(range(rows.num_rows), pa.int64())
     )
@@ -173,7 +173,7 @@ def group(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
 def sum_rows(
     rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = (), largest: Sequence[str] = ()
 ) -> pa.Table:
-    """A row for each key: ``smallest`` and ``largest`` values of columns, sums of other columns."""
+    """A row for each key, with ``smallest`` and ``largest`` values, else sums."""
     group_table, index = group(rows, key)
     for name in (name for name in rows.column_names if name not in key):
         if name in smallest or name in largest:

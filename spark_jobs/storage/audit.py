@@ -74,7 +74,7 @@ class Engine(Protocol):
         """
 
     def collect(self, rows: EngineRows) -> pa.Table:
-        """Only for rows that do not grow with the number of files."""
+        """Only for rows that do not grow with files."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,6 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     alike = _compare_names(
         engine, path_tables, sums, file_directories, roots, is_whole, used_directories, excluded
     )
-    # Doubts.
     newest = doubts.newest_checkpoints(writers, retained)
     reaches = Reaches(lineage.Origins(family), dead.since)
     unread_doubts = doubts.without_failed_checkpoints(missed.doubts, owner_rows, metadata)
@@ -261,7 +260,6 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         lost_before,
     )
     directory_rows = directories.directory_rows(file_directories, roots, directory_facts)
-    # Verdicts on files.
     parts = {"files": path_tables["files"], "unread": path_tables["unread"], **alike.parts}
     shared = {
         "directories": table_of(directory_rows, verdicts.DIRECTORIES),
@@ -298,7 +296,6 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         home_numbers.keys[number]: row
         for number, row in sums.by_number("reached", "home_no").items()
     }
-    # Tables, and the state for the next audit.
     tables = {
         "storage_root": totals.root_rows(
             cube, directory_rows, judged, lost, all_doubts, reached_by, missed.of_root, roots

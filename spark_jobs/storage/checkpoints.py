@@ -38,11 +38,11 @@ CHECKPOINT = ("audit_id", "metadata_path")
 def with_figures(snapshots: Rows, figures: Mapping[int, Row]) -> list[Row]:
     """Adds sums, ``self_contained`` and ``resolvable``. ``figures``: by snapshot number."""
     nothing = dict.fromkeys(FIGURES, 0)
-    rows_with_figures = []
+    rows = []
     for number, snapshot in enumerate(snapshots):
         sums = figures.get(number, nothing)
         is_covered = sums["uncovered_files"] == 0 and snapshot["unplaced"] == 0
-        rows_with_figures.append(
+        rows.append(
             snapshot
             | sums
             | {
@@ -50,7 +50,7 @@ def with_figures(snapshots: Rows, figures: Mapping[int, Row]) -> list[Row]:
                 "resolvable": False if sums["missing_files"] > 0 else is_covered or None,
             }
         )
-    return rows_with_figures
+    return rows
 
 
 def age_starts(metadata: Rows) -> dict[Key, int]:

@@ -191,9 +191,8 @@ def without_failed_checkpoints(doubts: Sequence[Row], owners: Rows, metadata: Ro
     )
     listed = by(metadata, "audit_id", "path")
     where = placed(pa.array([doubt["subject"] for doubt in doubts], pa.string()))
-    places = zip(
-        *(array.to_pylist() for array in (where.place, where.job_directory, where.checkpoint_id)),
-        strict=True,
+    locations = (
+        array.to_pylist() for array in (where.place, where.job_directory, where.checkpoint_id)
     )
 
     def is_explained(doubt: Row, place: str, directory: str | None, number: int | None) -> bool:
@@ -204,8 +203,8 @@ def without_failed_checkpoints(doubts: Sequence[Row], owners: Rows, metadata: Ro
         ends = failed.get((doubt["audit_id"], directory, number), ())
         return any(is_of_time(modified, end, CLOCKS_APART_S) for end in ends)
 
-    pairs = zip(doubts, places, strict=True)
-    return [doubt for doubt, location in pairs if not is_explained(doubt, *location)]
+    rows = zip(doubts, *locations, strict=True)
+    return [doubt for doubt, *location in rows if not is_explained(doubt, *location)]
 
 
 def unknown_authorities(outside: Rows, roots: Rows) -> Iterator[Row]:

@@ -32,7 +32,7 @@ class Family:
     @cached_property
     def by_prefix(self) -> dict[Key, list[Key]]:
         by_prefix: dict[Key, list[Key]] = {}
-        for audit_id, job_id in keys([*self.file_directories, *self.jobs], "audit_id", "job_id"):
+        for audit_id, job_id in keys([*self.file_directories, *self.jobs], *_JOB_ID):
             if audit_id is not None and job_id is not None:
                 by_prefix.setdefault((audit_id, job_id[:6]), []).append((audit_id, job_id))
         return by_prefix

@@ -139,9 +139,12 @@ def operator_state_rows(operators: Rows, checkpoint_rows: Rows) -> list[Row]:
     def order(operator: Row) -> tuple[int, int, str]:
         return -operator["elements"], -operator["operator_bytes"], operator["operator_id"] or ""
 
-    rows = []
-    for checkpoint in checkpoint_rows:
-        key = checkpoint["audit_id"], checkpoint["metadata_path"]
-        for operator in first_by(by_checkpoint.get(key, ()), order, MOST_OPERATORS):
-            rows.append(operator | {name: checkpoint[name] for name in names})
-    return rows
+    return [
+        operator | {name: checkpoint[name] for name in names}
+        for checkpoint in checkpoint_rows
+        for operator in first_by(
+            by_checkpoint.get((checkpoint["audit_id"], checkpoint["metadata_path"]), ()),
+            order,
+            MOST_OPERATORS,
+        )
+    ]

@@ -124,16 +124,14 @@ def collect_facts(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
         arrays.texts(checkpoints, "audit_id", "metadata_path"),
     )
     resolved = resolve(references, at_references, paths, file_bytes, roots, checkpoints)
-    segment_bytes = live_segments(segments, paths)
-    files = _files(listing, before.audited, paths, shared, resolved, segment_bytes)
+    files = _files(listing, before.audited, paths, shared, resolved, live_segments(segments, paths))
     is_listed = arrays.mark(paths.listing, count)
     absent = previous_audit.absent_files(before.audited, is_listed[paths.known], roots)
     # A missing file of a gone checkpoint may be in quarantine: then the next audit needs the
     # reference.
     is_covered = _are_below_whole(unread, roots)
     is_referred = arrays.flags(pc.is_null(column(before.audited, "unreferenced_since")))
-    was_referred = arrays.mark(paths.known[is_referred], count)
-    is_covered &= (is_listed | was_referred)[paths.unread]
+    is_covered &= (is_listed | arrays.mark(paths.known[is_referred], count))[paths.unread]
     sums = sums_of(resolved, references, checkpoints, roots, count)
     elsewhere = previous_audit.needed_elsewhere(before.others, earlier.others, by_audit)
     not_found = pa.concat_tables([sums["not_found"], elsewhere])

@@ -89,7 +89,7 @@ class Reaches:
 
 
 class Index:
-    """Finds directories by path and job; numbers are positions in ``file_directories``."""
+    """Directories by path and job; numbers are positions in ``file_directories``."""
 
     def __init__(self, file_directories: Sequence[Row]) -> None:
         self._by_job: dict[Key, set[int]] = {}

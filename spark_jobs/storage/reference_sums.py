@@ -26,15 +26,14 @@ CHAIN = [("job_no", pa.int64()), ("root_no", pa.int64()), ("other_job_directory"
 
 
 def first_missing(missing: pa.Table) -> pa.Table:
-    order = [("checkpoint_no", "ascending"), ("path", "ascending")]
-    rows = missing.sort_by(order)
+    rows = missing.sort_by([("checkpoint_no", "ascending"), ("path", "ascending")])
     numbers = arrays.numbers_of(rows, "checkpoint_no")
     position = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)
     return rows.filter(pa.array(position < MOST_MISSING))
 
 
 def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Table:
-    """For each checkpoint, its number of files to which its job's previous does not refer."""
+    """By checkpoint, the number of files to which its job's previous does not refer."""
     previous = arrays.numbers_of(checkpoints, "previous_no")
     checkpoint, path = resolved.checkpoint, resolved.path
     previous_no = previous[checkpoint]
@@ -55,23 +54,21 @@ def _nonzero(key: str, figures: dict[str, Numbers]) -> pa.Table:
 def sums_of(
     resolved: Resolved, references: pa.Table, checkpoints: pa.Table, roots: pa.Table, count: int
 ) -> dict[str, pa.Table]:
-    audit_ids = column(references, "audit_id")
-    not_found = pa.table({"audit_id": audit_ids, "path": resolved.texts}).filter(
-        pa.array(~resolved.found)
-    )
     named_files = pa.table(
         {
-            "audit_id": audit_ids,
+            "audit_id": column(references, "audit_id"),
             "metadata_path": column(references, "metadata_path"),
             "path": resolved.texts,
         }
     )
-    outside = named_files.filter(pa.array(resolved.root < 0))
+    not_found = named_files.filter(pa.array(~resolved.found))
+    is_outside = pa.array(resolved.root < 0)
+    outside = named_files.filter(is_outside)
     authority = pc.struct_field(
         pc.extract_regex(column(outside, "path"), AUTHORITY.replace("(", "(?P<authority>", 1)), [0]
     )
     outside = outside.append_column("authority", pc.fill_null(authority, "")).append_column(
-        "job_id", pc.fill_null(resolved.placed.job_id.filter(pa.array(resolved.root < 0)), "")
+        "job_id", pc.fill_null(resolved.placed.job_id.filter(is_outside), "")
     )
     missing = np.flatnonzero(resolved.missing)
     rows = pa.table(

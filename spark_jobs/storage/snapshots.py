@@ -192,7 +192,7 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
 
 def _bad_paths(unplaced: pa.Table) -> pa.Table:
     bad_paths = []
-    rows = unplaced.select([*SCHEMAS["bad_paths"].names[:-1]]).to_pylist()
+    rows = unplaced.select(_BAD_PATH[:-1]).to_pylist()
     for key, group in by(rows, "audit_id", "metadata_path", "root").items():
         paths = sorted(row["written_path"] for row in group)
         jobs_of_paths = [_IN_JOB.findall(path) for path in paths]

@@ -65,8 +65,7 @@ def _sum_by(
         for name in names
     }
     sums = {name: column(cube, name) for name in _SUMS}
-    is_small = arrays.flags_of(cube, "is_small")
-    sums["small_files"] = np.where(is_small, numbers_of(cube, "files"), 0)
+    sums["small_files"] = np.where(arrays.flags_of(cube, "is_small"), numbers_of(cube, "files"), 0)
     for verdict in VERDICTS:
         has_verdict = arrays.flags(pc.equal(column(cube, "verdict"), verdict))
         for unit in ("files", "bytes"):
@@ -185,10 +184,10 @@ def job_rows(
         key = key_of(row, JOB_DIRECTORY)
         retained, owner = checkpoints_of_job.get(key, []), owner_of.get(key, {})
         newest = largest(entry["checkpoint_id"] for entry in retained)
-        nothing = dict.fromkeys(REACHED, 0)
+        modified = {entry["checkpoint_id"]: entry["modified"] for entry in reversed(retained)}
         jobs.append(
             row
-            | reached.get(key, nothing)
+            | reached.get(key, dict.fromkeys(REACHED, 0))
             | {
                 "directory": row["job_directory"],
                 "cluster": owner.get("cluster") or "",
@@ -196,14 +195,7 @@ def job_rows(
                 "terminal": owner["terminal"] if owner.get("claims") == 1 else None,
                 "checkpoints": len(retained),
                 "newest_checkpoint_id": newest,
-                "newest_modified": next(
-                    (
-                        entry["modified"]
-                        for entry in retained
-                        if newest is not None and entry["checkpoint_id"] == newest
-                    ),
-                    None,
-                ),
+                "newest_modified": None if newest is None else modified[newest],
             }
         )
     return jobs

@@ -160,8 +160,7 @@ def judge_files(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
     # For an unlisted file, the next audit must know that its referrer vanished.
     is_settled = pc.and_(is_gone, pc.or_(pc.invert(is_vanished), unread.column("is_covered")))
     vanished, pending = unread.filter(is_vanished), unread.filter(pc.invert(is_settled))
-    alike = parts.get("alike", PATHS.empty_table())
-    facts = _facts(files, alike, vanished, pending, shared)
+    facts = _facts(files, parts.get("alike", PATHS.empty_table()), vanished, pending, shared)
     failed = FailedCheckpoints(column(directories, "failed"), TASK_LOST)
     was_unlisted = known(files.number("unlisted_at"))
     # Such a file then counts as never found unreferenced.

@@ -1,6 +1,5 @@
 """Record counters of a vertex's subtasks at two instants of a window: in the *newest* answer with
-counters, and the *first* with the same attempts. Executors import this module: it needs only Arrow
-and NumPy.
+counters, and the *first* with the same attempts.
 """
 
 import numpy as np

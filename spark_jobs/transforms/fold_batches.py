@@ -1,6 +1,4 @@
-"""Folds rows of jobs: Arrow → ``spark_jobs.fold`` → Arrow. Executors import this module: it needs
-only Arrow, the fold and the diagnosis core.
-"""
+"""Folds rows of jobs: Arrow → ``spark_jobs.fold`` → Arrow."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,4 @@
-"""Metric samples of jobs → pressure windows and placements of tasks, in whole columns of many jobs.
-Executors import this module: it needs only Arrow and NumPy.
-"""
+"""Metric samples of jobs → pressure windows and placements of tasks, in whole columns of many jobs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
@@ -50,18 +48,14 @@ def _replace_samples(pending: Sequence[Group]) -> Sequence[Group]:
     with_samples = [
         group for group in pending if PART in group.parts or EARLIER_PART in group.parts
     ]
-    samples_of_groups = [(group, rows) for group in with_samples if len(rows := _samples(group))]
+    pairs = [(group, rows) for group in with_samples if len(rows := _samples(group))]
     for group in with_samples:
         group.parts.pop(PART, None)
         group.parts.pop(EARLIER_PART, None)
-    if samples_of_groups:
-        owner = np.repeat(
-            np.arange(len(samples_of_groups)), [len(rows) for _, rows in samples_of_groups]
-        )
-        samples = pa.RecordBatch.from_struct_array(
-            pa.concat_arrays([rows for _, rows in samples_of_groups])
-        )
-        clusters = pa.array([group.key[0] for group, _ in samples_of_groups]).take(pa.array(owner))
+    if pairs:
+        owner = np.repeat(np.arange(len(pairs)), [len(rows) for _, rows in pairs])
+        samples = pa.RecordBatch.from_struct_array(pa.concat_arrays([rows for _, rows in pairs]))
+        clusters = pa.array([group.key[0] for group, _ in pairs]).take(pa.array(owner))
         samples = samples.append_column("cluster", clusters).append_column("owner", pa.array(owner))
         order = pc.sort_indices(
             samples,
@@ -71,7 +65,7 @@ def _replace_samples(pending: Sequence[Group]) -> Sequence[Group]:
             ],
         )
         ordered = samples.take(order)
-        groups = [group for group, _ in samples_of_groups]
+        groups = [group for group, _ in pairs]
         _add_part(groups, "windows", *_windows(ordered), WINDOW)
         _add_part(groups, "placements", *_placements(ordered), PLACEMENT)
     return pending

@@ -1,5 +1,5 @@
 """Samples → pressure windows, in whole columns: ten times faster than Spark's own columns
-(measured). Executors import this module: it needs only Arrow and NumPy. Unknown is NaN here.
+(measured). Unknown is NaN here.
 """
 
 from collections.abc import Mapping
@@ -110,13 +110,13 @@ def _readings(
 
 def _means(cells: Cells) -> dict[str, Reals]:
     running = cells.running()
-    values_of = {name: cells.reals(name) for name in MEASURES}
-    values_of["busy_ms_per_s"] = _busy_or_unknown(values_of)
+    by_name = {name: cells.reals(name) for name in MEASURES}
+    by_name["busy_ms_per_s"] = _busy_or_unknown(by_name)
     for name in TIME_METRICS:
         # Flink sometimes measures these over a little more than a second.
-        values_of[name] = np.minimum(values_of[name], FULL_MS_PER_S)
+        by_name[name] = np.minimum(by_name[name], FULL_MS_PER_S)
     means = {}
-    for name, values in values_of.items():
+    for name, values in by_name.items():
         is_known = running & ~np.isnan(values)
         count = np.bincount(cells.slot[is_known], minlength=cells.slots)
         total = np.bincount(cells.slot[is_known], weights=values[is_known], minlength=cells.slots)
@@ -124,16 +124,16 @@ def _means(cells: Cells) -> dict[str, Reals]:
     return means
 
 
-def _busy_or_unknown(values_of: Mapping[str, Reals]) -> Reals:
+def _busy_or_unknown(by_name: Mapping[str, Reals]) -> Reals:
     """A full second of busy time counts only if the task has data. Flink counts time neither idle
     nor back-pressured as busy, so a task that has not begun is fully busy. Metrics are fetched
     every ten seconds, so that value outlives INITIALIZING (seen for 5 s in 1.20).
     """
-    busy = values_of["busy_ms_per_s"]
+    busy = by_name["busy_ms_per_s"]
     works = (
-        (values_of["records_in_per_s"] > 0)
-        | (values_of["records_out_per_s"] > 0)
-        | (values_of["in_pool_usage"] > 0)
+        (by_name["records_in_per_s"] > 0)
+        | (by_name["records_out_per_s"] > 0)
+        | (by_name["in_pool_usage"] > 0)
     )
     return np.where((busy < FULL_MS_PER_S) | works, busy, np.nan)
 

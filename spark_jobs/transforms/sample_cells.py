@@ -1,6 +1,5 @@
 """Samples of whole windows as columns. A *cell* is one subtask in one sample, a *slot* one subtask
-in one window; those of a window are side by side, in order of time. Unknown is NaN. Executors
-import this module: it needs only Arrow and NumPy.
+in one window; those of a window are side by side, in order of time. Unknown is NaN.
 """
 
 from collections.abc import Sequence

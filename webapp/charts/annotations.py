@@ -148,7 +148,6 @@ def _label(
     annotation: Annotation, symbol: str, colour: str, *, with_words: bool, place: float
 ) -> dict[str, Any]:
     words = plain(annotation.label or annotation.kind, 18)
-    # Near the right edge the words are left of their line.
     anchor, shift = ("right", 4) if place > _RIGHT_EDGE else ("left", -4)
     return {
         "x": plot_time(annotation.at),

@@ -278,7 +278,7 @@ def _hover_texts(bars: Sequence[CheckpointBar]) -> list[str]:
 
 
 def tick_step_ms(longest_ms: float) -> float:
-    """A round step in seconds, minutes or hours, for about four ticks."""
+    """A round step in s, min or h, for about four ticks."""
     return next(
         (step for step in _TICK_STEPS_MS if longest_ms / step <= 4.5), max(longest_ms / 4, 1.0)
     )

@@ -13,7 +13,7 @@ MOST_NODES = 200
 _SWEEPS = 6
 _LANE_HEIGHT = 14
 _MOST_LANES = 3_000
-"""Lanes of all edges together. A graph that needs more is drawn without lanes."""
+"""A graph that needs more is drawn without lanes."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Layout:
-    """``left_out``: the number of vertices beyond ``MOST_NODES``."""
+    """``left_out``: vertices beyond ``MOST_NODES``."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -67,6 +67,7 @@ class _Lane:
 
 
 _Item = str | _Lane
+_Chains = list[list[_Item]]
 
 
 def lay_out(
@@ -151,7 +152,7 @@ def _layers(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[list[str]
     return layers
 
 
-def _chains(layers: list[list[str]], edges: list[tuple[str, str]]) -> list[list[_Item]]:
+def _chains(layers: list[list[str]], edges: list[tuple[str, str]]) -> _Chains:
     layer = {key: number for number, of_layer in enumerate(layers) for key in of_layer}
     if sum(layer[target] - layer[source] - 1 for source, target in edges) > _MOST_LANES:
         return [[source, target] for source, target in edges]
@@ -165,8 +166,8 @@ def _chains(layers: list[list[str]], edges: list[tuple[str, str]]) -> list[list[
     ]
 
 
-def _with_lanes(layers: list[list[str]], chains: list[list[_Item]]) -> list[list[_Item]]:
-    items: list[list[_Item]] = [list(layer) for layer in layers]
+def _with_lanes(layers: list[list[str]], chains: _Chains) -> _Chains:
+    items: _Chains = [list(layer) for layer in layers]
     for chain in chains:
         for item in chain:
             if isinstance(item, _Lane):
@@ -174,7 +175,7 @@ def _with_lanes(layers: list[list[str]], chains: list[list[_Item]]) -> list[list
     return items
 
 
-def _order_layers(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[_Item]]:
+def _order_layers(layers: _Chains, chains: _Chains) -> _Chains:
     neighbours: dict[_Item, list[_Item]] = defaultdict(list)
     for chain in chains:
         for first, second in pairwise(chain):
@@ -207,7 +208,7 @@ def _height(item: _Item, geometry: Geometry) -> int:
     return _LANE_HEIGHT if isinstance(item, _Lane) else geometry.node_height
 
 
-def _tops(layers: list[list[_Item]], geometry: Geometry) -> dict[_Item, int]:
+def _tops(layers: _Chains, geometry: Geometry) -> dict[_Item, int]:
     gaps = geometry.gap_nodes
     lengths = [sum(_height(item, geometry) + gaps for item in layer) - gaps for layer in layers]
     longest = max(lengths, default=0)

@@ -24,7 +24,6 @@ HEIGHT_PX = 200
 MOST_POINTS = 400
 BARS = 60
 COLOURS = (ACCENT, WARN, OK, OTHER, CRIT)
-"""Colours of several lines, in this order."""
 _GAP_FACTOR = 3.5
 """Samples that are further apart than this many median distances are not joined."""
 
@@ -66,7 +65,7 @@ def lines(series: Sequence[Line], start: datetime, end: datetime, **y_axis: obje
 
 
 def bars(kinds: Sequence[Events], start: datetime, end: datetime) -> Figure:
-    """The number of events of each kind by slice of time."""
+    """Counts of events of each kind by slice of time."""
     width = (end - start) / BARS
     middles = [plot_time(start + width * (place + 0.5)) for place in range(BARS)]
     traces: list[dict[str, Any]] = []

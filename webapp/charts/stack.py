@@ -22,7 +22,7 @@ _LEFT_PX, _TOP_PX, _BOTTOM_PX, _TITLE_PX = 58, 34, 30, 24
 
 @dataclass(frozen=True)
 class Part:
-    """``figure`` has one y axis; ``name`` is used in the page's legend."""
+    """``figure`` has one y axis; ``name``: in the page's legend."""
 
     name: str
     title: str

@@ -31,7 +31,6 @@ def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
 
 
 def draw_paths(paths: Mapping[str, Sequence[str]]) -> SafeString:
-    """``paths``: by tone."""
     return format_html_join(
         "",
         '<path d="{}" fill="var(--{})"/>',

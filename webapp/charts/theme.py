@@ -105,7 +105,7 @@ def time_axis(start: datetime, end: datetime, **options: Any) -> dict[str, Any]:
 
 
 def plot_time(instant: datetime) -> str:
-    """plotly.js draws times literally, so they are written in UTC without an offset."""
+    """In UTC without an offset: plotly.js draws times literally."""
     return instant.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")
 
 

@@ -171,10 +171,9 @@ def _slow(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
     duration_ms = fact.end_to_end_ms
     if not _exceeds(duration_ms, usual_value, SLOW_TIMES, SLOW_LEAST_MS):
         return ""
-    sentence = gettext(
+    return gettext(
         "It took %(lasted)s; the %(number)s completed ones before it usually took %(usual)s."
-    )
-    return sentence % {
+    ) % {
         "lasted": duration_text(duration_ms),
         "number": len(usual),
         "usual": duration_text(usual_value),
@@ -185,10 +184,9 @@ def _large(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
     usual_value, size = _median(usual, "checkpointed_bytes"), fact.checkpointed_bytes
     if not _exceeds(size, usual_value, LARGE_TIMES, LARGE_LEAST_BYTES):
         return ""
-    sentence = gettext(
+    return gettext(
         "It uploaded %(size)s; the %(number)s completed ones before it usually uploaded %(usual)s."
-    )
-    return sentence % {
+    ) % {
         "size": bytes_text(size),
         "number": len(usual),
         "usual": bytes_text(usual_value),

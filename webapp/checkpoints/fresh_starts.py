@@ -25,7 +25,6 @@ from webapp.lib.instants import epoch_ms
 
 RULE, SUBJECT = "restore.without_state", "attempt"
 FIRST = 1
-"""The number of a job's first checkpoint."""
 
 
 def take_up(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -60,9 +60,8 @@ def _cuts(
     rows: Sequence[dict[str, Any]],
     annotations: Sequence[tuple[str, str, datetime]],
 ) -> Iterator[dict[str, Any]]:
-    first_triggers: dict[str, datetime] = {}
-    for row in rows:  # the newest first
-        first_triggers[row["job_id"]] = row["trigger_time"]
+    # ``rows``: newest first.
+    first_triggers: dict[str, datetime] = {row["job_id"]: row["trigger_time"] for row in rows}
     restored = set()
     for job_id, kind, at in annotations:
         if job_id in first_triggers and at <= first_triggers[job_id]:

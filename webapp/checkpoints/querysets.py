@@ -75,16 +75,17 @@ def of_attempts(cluster: str, job_ids: Sequence[str], start: datetime, end: date
 def outcome_counts(facts: Any) -> dict[str, int]:
     """Checkpoints by outcome, settled (``total``) and failed (``bad``), and ``savepoints``."""
     settled = WITHOUT_SAVEPOINTS & ~Q(outcome__in=UNSETTLED_OUTCOMES)
-    counts: dict[str, Any] = {
-        outcome: Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome=outcome)) for outcome in OUTCOMES
-    }
-    by_outcome: dict[str, int] = facts.aggregate(
-        total=Count("id", filter=settled),
-        bad=Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome__in=FAILED_OUTCOMES)),
-        savepoints=Count("id", filter=Q(is_savepoint=True)),
-        **counts,
+    return dict(
+        facts.aggregate(
+            total=Count("id", filter=settled),
+            bad=Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome__in=FAILED_OUTCOMES)),
+            savepoints=Count("id", filter=Q(is_savepoint=True)),
+            **{
+                outcome: Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome=outcome))
+                for outcome in OUTCOMES
+            },
+        )
     )
-    return by_outcome
 
 
 def bars(facts: Any, cluster: str, most: int = MOST_DRAWN) -> tuple[list[CheckpointBar], int]:

@@ -104,8 +104,7 @@ def parts_of(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> lis
         best_row = best.get(row["vertex_id"])
         if best_row is None or _rank(row) > _rank(best_row):
             best[row["vertex_id"]] = row
-    parts = [part for row in best.values() for part in _subtasks(row, names)]
-    return in_order(parts)
+    return in_order([part for row in best.values() for part in _subtasks(row, names)])
 
 
 def _rank(row: Mapping[str, Any]) -> tuple[bool, bool, int, datetime, int]:

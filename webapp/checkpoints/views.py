@@ -167,7 +167,7 @@ def _read_parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[Subta
             names,
             ended=fact.final,
         ), False
-    except Exception:  # The lake may be any storage, with any error.
+    except Exception:  # The lake may raise any error.
         log.exception("Subtasks of %s on %s could not be read from the lake", fact, fact.cluster)
         return [], True
 

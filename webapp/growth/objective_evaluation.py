@@ -299,8 +299,8 @@ def _is_known(job: JobCurrent) -> bool:
 def _availability(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """Seconds of each minute: from starts and restarts if the job was down for a part of the
-    minute, else from its present state.
+    """Seconds of each minute: from starts and restarts if the job was down for a part of it, else
+    from its present state.
     """
     since = minute - DOWN_RECOUNTED_MIN
     down = down_seconds(since)
@@ -339,7 +339,7 @@ def _freshness(
             "cluster", "job_id", "vertex_id", "emit_lag_ms", "pending_records", "source_idle_ms"
         )
     )
-    newest: dict[tuple[str, str], dict[str, float]] = {}
+    newest: dict[JobKey, dict[str, float]] = {}
     for cluster, job_id, vertex_id, lag_ms, pending, idle_ms in rows.iterator(5_000):
         blocked_ms = (idle_ms or 0.0) if pending else 0.0
         newest.setdefault((cluster, job_id), {})[vertex_id] = max(lag_ms or 0.0, blocked_ms)
@@ -376,7 +376,7 @@ def _checkpoints(
         .order_by()
         .values_list("cluster", "job_id", "end_time", "outcome")
     )
-    counts: dict[tuple[str, str], dict[int, list[int]]] = {}
+    counts: dict[JobKey, dict[int, list[int]]] = {}
     for cluster, job_id, end_time, outcome in rows.iterator(5_000):
         number = int(end_time.timestamp() // 60) if end_time else 0
         if number >= since:

@@ -83,7 +83,7 @@ def hour_sums(hours: Series, hour: int) -> HourSums:
 
 
 def window_counts(minutes: Series, sums: HourSums, minute: int) -> dict[int, Counts]:
-    """Length of each window and of the budget in minutes → counts up to ``minute``."""
+    """Minutes of each window and of the budget → counts up to ``minute``."""
     this_hour = _counts(minutes, sums.hour * 60 - 1)
     longer = {
         length: Counts(full.bad + this_hour.bad, full.total + this_hour.total)

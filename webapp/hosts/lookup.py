@@ -260,7 +260,7 @@ def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
     return jobs, rows.filter(left_at__isnull=True).count()
 
 
-def known_jobs(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
+def known_jobs(jobs: Collection[Job]) -> dict[Job, JobCurrent]:
     """Jobs with name and status. One query."""
     jobs_with_status = JobCurrent.objects.with_status(timezone.now()).only(
         "cluster", "job_id", "name", "state", "last_seen_at"
@@ -271,7 +271,7 @@ def known_jobs(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCu
     return {(row.cluster, row.job_id): row for row in rows}
 
 
-def job_name(jobs: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent) -> str:
+def job_name(jobs: Mapping[Job, JobCurrent], row: JobHost | HostEvent) -> str:
     job = jobs.get((row.cluster, row.job_id))
     return (job.name if job else "") or row.job_id
 

@@ -5,7 +5,7 @@ native memory, such as RocksDB's, is unknown: only Flink's reservations are.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -33,11 +33,11 @@ OPTIONS: Mapping[str, str] = {
 TIGHT_RATIO = 0.85
 """Share of the configured size."""
 BUSY_GC_RATIO = 0.1
-"""Share of the time. With more, the heap is too small at any usage."""
+"""With a greater share of the time, the heap is too small at any usage."""
 ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
-"""The sufficient size of a part, in multiples of its usage; of heap, of that after a collection."""
+"""The sufficient size, in multiples of the usage; of heap, of that after a collection."""
 TIGHT_ROOM = 1.5
-"""The advised size of a nearly full part, in multiples of its size: the need is unknown."""
+"""The advised size of a nearly full part, in multiples of its size."""
 STEP_BYTES = 32 << 20
 LEAST_SPARE_RATIO = 0.1
 
@@ -61,16 +61,15 @@ class MemoryPart:
 
     @property
     def spare_bytes(self) -> int:
-        return (
-            (self.configured_bytes or 0) - (self.suggested_bytes or 0)
-            if self.state == "spare"
-            else 0
-        )
+        if self.state != "spare":
+            return 0
+        return (self.configured_bytes or 0) - (self.suggested_bytes or 0)
 
     @property
     def used_ratio(self) -> float | None:
-        is_known = self.used_bytes is not None and self.configured_bytes
-        return (self.used_bytes or 0) / (self.configured_bytes or 1) if is_known else None
+        if self.used_bytes is None or not self.configured_bytes:
+            return None
+        return self.used_bytes / self.configured_bytes
 
 
 @dataclass(frozen=True)
@@ -204,22 +203,12 @@ def _in_steps(size: float) -> int:
 
 def _keep_framework(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
     """Flink's own memory is not reduced."""
-    if (
-        part.suggested_bytes is None
-        or framework_bytes is None
-        or part.suggested_bytes >= framework_bytes
-    ):
+    suggested, configured = part.suggested_bytes, part.configured_bytes or 0
+    if suggested is None or framework_bytes is None or suggested >= framework_bytes:
         return part
-    is_spare = (part.configured_bytes or 0) - framework_bytes >= LEAST_SPARE_RATIO * (
-        part.configured_bytes or 0
-    )
-    return MemoryPart(
-        part.name,
-        part.configured_bytes,
-        part.used_bytes,
-        "spare" if is_spare else "ok",
-        framework_bytes if is_spare else None,
-    )
+    if configured - framework_bytes >= LEAST_SPARE_RATIO * configured:
+        return replace(part, state="spare", suggested_bytes=framework_bytes)
+    return replace(part, state="ok", suggested_bytes=None)
 
 
 def _live_heap(samples: Samples) -> int | None:

@@ -56,7 +56,7 @@ def read_taskmanagers(
     """
     where = {"cluster": cluster} if cluster else {}
     rows, since = read_newest("taskmanagers", where, at - look_back, at, COLUMNS, MOST_SAMPLES)
-    rows_by_taskmanager: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    rows_of: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in sorted(rows.to_pylist(), key=lambda row: row["ts"]):
-        rows_by_taskmanager.setdefault((row["cluster"], row["taskmanager_id"]), []).append(row)
-    return list(rows_by_taskmanager.values()), since
+        rows_of.setdefault((row["cluster"], row["taskmanager_id"]), []).append(row)
+    return list(rows_of.values()), since

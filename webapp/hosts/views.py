@@ -20,7 +20,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts import lookup
 from webapp.hosts.filters import HostsFilters
 from webapp.hosts.lives import ended_words, jobs_that_lost, lost
-from webapp.hosts.lookup import job_name, known_jobs
+from webapp.hosts.lookup import Job, job_name, known_jobs
 from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.lib import scopes
@@ -62,14 +62,11 @@ def timeline(
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
-    losses_with_jobs = list(
-        jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1]))
-    )
+    with_jobs = list(jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])))
     known = known_jobs(
-        {(row.cluster, row.job_id) for row in rows}
-        | {job for _, jobs in losses_with_jobs for job in jobs}
+        {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in with_jobs for job in jobs}
     )
-    moments = [*_moments(rows, known), *_losses(losses_with_jobs, known)]
+    moments = [*_moments(rows, known), *_losses(with_jobs, known)]
     # Before the oldest event that was read, events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
     in_range = sorted(
@@ -82,9 +79,7 @@ def timeline(
     )
 
 
-def _moments(
-    rows: Sequence[HostEvent], known: Mapping[tuple[str, str], JobCurrent]
-) -> Iterator[Moment]:
+def _moments(rows: Sequence[HostEvent], known: Mapping[Job, JobCurrent]) -> Iterator[Moment]:
     for event in rows:
         trigger_ms = epoch_ms(event.trigger_time) if event.trigger_time else None
         title, detail = _title_and_detail(event)
@@ -101,10 +96,10 @@ def _moments(
 
 
 def _losses(
-    losses_with_jobs: Iterable[tuple[TaskManagerLife, list[tuple[str, str]]]],
-    known: Mapping[tuple[str, str], JobCurrent],
+    losses: Iterable[tuple[TaskManagerLife, list[Job]]],
+    known: Mapping[Job, JobCurrent],
 ) -> Iterator[Moment]:
-    for life, jobs in losses_with_jobs:
+    for life, jobs in losses:
         if life.ended_at is not None:
             yield Moment(
                 life.ended_at,

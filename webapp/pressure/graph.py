@@ -93,7 +93,7 @@ _MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class Pool:
-    """One bar. ``ratio``: None if the vertex has no such pool or it was not measured."""
+    """``ratio``: None if the vertex has no such pool or it was not measured."""
 
     title: str
     ratio: float | None

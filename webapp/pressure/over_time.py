@@ -26,9 +26,9 @@ _MS_PER_S = 1_000
 @dataclass(frozen=True)
 class OverTime:
     """Figures by slice. ``shares`` of the vertices with most pressure, in plan order; ``vertices``:
-    the number of measured vertices. ``from_sources``, ``into_sinks``: records per second, None if
-    one source or sink is unknown. ``pending_records``: unread by sources that report them.
-    ``lag_ms``: the largest age of emitted records.
+    number of measured ones. ``from_sources``, ``into_sinks``: records per second, None if one
+    source or sink is unknown. ``pending_records``: unread by sources that report them. ``lag_ms``:
+    the largest age of emitted records.
     """
 
     starts: Sequence[datetime]

@@ -90,7 +90,7 @@ def job_threads(
     tasks = sum(int(vertex.get("parallelism") or 0) for vertex in vertices.values())
     try:
         samples = read_samples(job.cluster, job.job_id, tasks, at)
-    except Exception:  # The lake may be any storage, with any error.
+    except Exception:  # The lake may raise any error.
         log.exception(
             "Where tasks of %s on %s run could not be read from the lake", job.job_id, job.cluster
         )

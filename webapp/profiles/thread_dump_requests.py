@@ -24,16 +24,16 @@ from webapp.profiles.models import ThreadDump
 from webapp.profiles.models import ThreadDumpState as State
 
 GIVE_UP_AFTER = timedelta(hours=1)
-"""When a cluster is collected again after this time, nobody waits for its dumps."""
+"""When a cluster is collected again later, nobody waits for its dumps."""
 MOST_DUE = 500
 NOT_BEFORE = timedelta(seconds=20)
 """Least time since an answer: a dump stops all threads of the TaskManager for an instant."""
 RETRY_AFTER, MOST_TRIES = timedelta(seconds=30), 3
 COMPARABLE_WITHIN = timedelta(minutes=15)
-"""Two dumps further apart do not show that a thread stayed at a place."""
+"""Dumps further apart do not show that a thread stayed at a place."""
 MOST_THREADS, MOST_FRAMES = 600, 100
 MOST_AT_ONCE = 20
-"""TaskManagers at once, since each stops for its dump."""
+"""Of TaskManagers: each stops for its dump."""
 
 
 def request_dump(cluster: str, taskmanager_id: str, now: datetime) -> bool:

@@ -11,9 +11,7 @@ from webapp.work.models import PipelineRun
 LOOK_BACK = timedelta(days=30)
 MOST_ROUNDS = 5_000
 LEAST_SHARE = 0.1
-"""Rounds with a smaller share of the bytes of the largest round are ignored: they spend their time
-on the start of the process.
-"""
+"""Of the largest round's bytes: smaller rounds spend their time on the start of the process."""
 
 
 @dataclass(frozen=True)
