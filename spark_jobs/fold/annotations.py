@@ -8,7 +8,7 @@ from ingest.messages import message
 from spark_jobs.fold.log_mentions import log_mentions
 from spark_jobs.fold.mentions import Mention
 from spark_jobs.fold.rest_mentions import failed_restarts, recreated_restarts, rest_mentions
-from spark_jobs.fold.rows import Row, Rows, floor_ms
+from spark_jobs.fold.rows import Row, RowList, Rows, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
 MOST_GAP_MS = {"deploy": 10_000}
@@ -17,10 +17,10 @@ OTHER_GAP_MS = 1_000
 
 
 def annotations(
-    jobs: Sequence[Row],
+    jobs: RowList,
     facts: Rows,
-    events: Sequence[Row],
-    outages: Sequence[Row] = (),
+    events: RowList,
+    outages: RowList = (),
     lost: Iterable[Mention] = (),
     types: Types = NO_TYPES,
     failures: Rows = (),

@@ -1,6 +1,6 @@
 """Checkpoint facts, one for each checkpoint in REST or a log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from spark_jobs.fold.endings import endings
 from spark_jobs.fold.failures import failures
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
-from spark_jobs.fold.rows import Row, Rows, first_known, grouped, largest, rank
+from spark_jobs.fold.rows import Row, RowList, Rows, first_known, grouped, largest, rank
 from spark_jobs.fold.sizes import Writing, sizes
 from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.serving import CHECKPOINT_FACT, PHASES
@@ -38,7 +38,7 @@ class JobSurroundings:
 
     @classmethod
     def of(
-        cls, jobs: Sequence[Row], events: Sequence[Row], placements: Rows, exceptions: Rows = ()
+        cls, jobs: RowList, events: RowList, placements: Rows, exceptions: Rows = ()
     ) -> "JobSurroundings":
         planned = [job for job in jobs if job["vertices"]]
         return cls(
@@ -54,16 +54,16 @@ class JobSurroundings:
         )
 
 
-def writing_of(jobs: Sequence[Row]) -> Writing:
+def writing_of(jobs: RowList) -> Writing:
     return Writing.of(_newest(jobs, "flink_version"), _newest(jobs, "state_backend"))
 
 
-def _newest(jobs: Sequence[Row], name: str) -> Any:
+def _newest(jobs: RowList, name: str) -> Any:
     known = [(job["observed_at"], job[name]) for job in jobs if job[name] is not None]
     return max(known)[1] if known else None
 
 
-def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
+def _newest_names(planned: RowList) -> dict[str, str | None]:
     newest = max((job["observed_at"] for job in planned), default=None)
     plans = [
         [(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]]
@@ -73,7 +73,7 @@ def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
     return dict(max(plans, key=rank, default=()))
 
 
-def _sources(planned: Sequence[Row]) -> frozenset[str]:
+def _sources(planned: RowList) -> frozenset[str]:
     newest = max(planned, key=lambda job: (job["observed_at"], rank(job["vertices"])), default=None)
     if newest is None or not (newest["edges"] or len(newest["vertices"]) == 1):
         return frozenset()
@@ -84,7 +84,7 @@ def _sources(planned: Sequence[Row]) -> frozenset[str]:
 
 def checkpoint_facts(
     rows: CheckpointRows,
-    anchored: Mapping[CheckpointKey, Sequence[Row]],
+    anchored: Mapping[CheckpointKey, RowList],
     job: JobSurroundings,
     full_sizes: FullSizes,
 ) -> dict[CheckpointKey, Row]:
@@ -106,9 +106,9 @@ def checkpoint_facts(
 
 def _fact(
     key: CheckpointKey,
-    rest_rows: Sequence[Row],
-    lines: Sequence[Row],
-    vertices: Sequence[Row],
+    rest_rows: RowList,
+    lines: RowList,
+    vertices: RowList,
     job: JobSurroundings,
     full_sizes: FullSizes,
 ) -> Row:

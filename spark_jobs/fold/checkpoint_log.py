@@ -1,5 +1,5 @@
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -7,6 +7,7 @@ from ingest.flink_logs.reasons import reason_of
 from spark_jobs.fold.rows import (
     LINE,
     Row,
+    RowList,
     Rows,
     first_known,
     iso,
@@ -63,8 +64,8 @@ class CheckpointLog:
     expired_at: int | None = None
     failure: Report = NOT_REPORTED
     decline: Report = NOT_REPORTED
-    declined: Sequence[Row] = field(default=(), repr=False)
-    late: Sequence[Row] = field(default=(), repr=False)
+    declined: RowList = field(default=(), repr=False)
+    late: RowList = field(default=(), repr=False)
     as_of: int | None = None
 
 
@@ -159,7 +160,7 @@ def _reason(event: Row) -> str | None:
     return by_trace.code if by_trace else None
 
 
-def _report(events: Sequence[Row]) -> Report:
+def _report(events: RowList) -> Report:
     return Report(
         _first(events, "ts"),
         first_known(*map(_reason, events)),

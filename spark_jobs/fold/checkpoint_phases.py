@@ -213,7 +213,7 @@ def _latest_start(durations: Sequence[Durations]) -> Subtask | None:
     ]
     longest_ms = max((delay_ms for delay_ms, _, _ in delays), default=None)
     return max(
-        (durations.subtask(place) for ms, durations, place in delays if ms == longest_ms),
+        (duration.subtask(place) for ms, duration, place in delays if ms == longest_ms),
         key=lambda subtask: subtask.slowness,
         default=None,
     )

@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from spark_jobs.fold import checkpoint_by_rest, checkpoint_phases
-from spark_jobs.fold.rows import LINE, Row, Rows, first_known, grouped, newest_by, rank
+from spark_jobs.fold.rows import LINE, Row, RowList, Rows, first_known, grouped, newest_by, rank
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
@@ -29,9 +29,9 @@ OF_VERTEX = (
 
 @dataclass(frozen=True)
 class CheckpointRows:
-    checkpoints: Sequence[Row] = ()
-    vertex_checkpoints: Sequence[Row] = ()
-    lines: Sequence[Row] = ()
+    checkpoints: RowList = ()
+    vertex_checkpoints: RowList = ()
+    lines: RowList = ()
 
     def __add__(self, other: "CheckpointRows") -> "CheckpointRows":
         return CheckpointRows(
@@ -123,7 +123,7 @@ def keys_to_hold(
     return held
 
 
-def _essential_of_vertex(rows: Sequence[Row]) -> list[Row]:
+def _essential_of_vertex(rows: RowList) -> list[Row]:
     if len(rows) == 1:
         return [_known_columns(rows[0])]
     kept = _with_newest(rows, checkpoint_phases.REPORTED, checkpoint_phases.order)
@@ -136,7 +136,7 @@ def _essential_of_vertex(rows: Sequence[Row]) -> list[Row]:
     return [_known_columns(row) for row in kept]
 
 
-def best_sized(rows: Sequence[Row]) -> Row:
+def best_sized(rows: RowList) -> Row:
     return max(rows, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])))
 
 
@@ -151,7 +151,7 @@ def _known_columns(row: Row) -> Row:
     )
 
 
-def _with_newest(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
+def _with_newest(rows: RowList, names: Sequence[str], order: Any) -> list[Row]:
     """Rows with the newest known value of a column, and the last row."""
     if len(rows) == 1:
         return list(rows)

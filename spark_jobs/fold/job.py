@@ -31,7 +31,7 @@ from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.record_counters import newest_readings
 from spark_jobs.fold.restart_instants import first_of_chain, restart_instants
-from spark_jobs.fold.rows import Row, Rows, largest
+from spark_jobs.fold.rows import Row, RowList, Rows, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
@@ -68,9 +68,9 @@ class JobResult:
     judgement: Row | None
     state: JobState = field(repr=False)
     known: list[Row] = field(default_factory=list, repr=False)
-    new_starts: Sequence[Row] = ()
-    new_hosts: Sequence[Row] = ()
-    host_events: Sequence[Row] = ()
+    new_starts: RowList = ()
+    new_hosts: RowList = ()
+    host_events: RowList = ()
     vertex_names: Names = field(default_factory=dict, repr=False)
     windows: list[samples.JobWindow] = field(default_factory=list, repr=False)
 
@@ -210,10 +210,10 @@ def _starts(
     update: JobUpdate,
     before: JobState,
     state: JobState,
-    events: Sequence[Row],
+    events: RowList,
     states: Sequence[tuple[int, str]],
     names: Names,
-) -> Sequence[Row]:
+) -> RowList:
     may_change = update.vertex_starts or any(
         event["kind"] in REPORTED_BY for event in update.events
     )
@@ -241,14 +241,14 @@ def _new_hosts(
     return (hosts if hosts_digest != before.reported_hosts else []), hosts_digest
 
 
-def _new_annotations(annotated: Sequence[Row], before: JobState) -> tuple[list[Row], list[int]]:
+def _new_annotations(annotated: RowList, before: JobState) -> tuple[list[Row], list[int]]:
     hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
     reported = set(before.reported_annotations)
     hashed = zip(annotated, hashes, strict=True)
     return [entry for entry, hash_ in hashed if hash_ not in reported], sorted(hashes)
 
 
-def _next_state(update: JobUpdate, before: JobState, events: Sequence[Row]) -> JobState:
+def _next_state(update: JobUpdate, before: JobState, events: RowList) -> JobState:
     chain_start = first_of_chain(restart_instants(before.restarts, events))
     return replace(
         before,
@@ -275,7 +275,7 @@ def _windows_to_judge(
     before: JobState,
     recomputed: dict[CheckpointKey, Row],
     current: Row,
-    losses: Sequence[Row],
+    losses: RowList,
 ) -> tuple[list[int], int]:
     """Starts of the windows to judge, and their end. ``losses``: lost TaskManagers."""
     earlier = {
@@ -320,10 +320,10 @@ def _history(
     update: JobUpdate,
     before: JobState,
     state: JobState,
-    events: Sequence[Row],
-    facts: Sequence[Row],
-    annotated: Sequence[Row],
-    full_states: Sequence[Row],
+    events: RowList,
+    facts: RowList,
+    annotated: RowList,
+    full_states: RowList,
     states: Sequence[tuple[int, str]],
 ) -> History:
     renewed = {(row["vertex_id"], row["window_start"]) for row in update.pressure}

@@ -1,10 +1,17 @@
-from collections.abc import Sequence
-
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.job_by_log import job_logged
 from spark_jobs.fold.job_by_rest import job_reported
 from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint, trigger_order
-from spark_jobs.fold.rows import Row, Rows, first_known, largest, least, newest_by, percentile
+from spark_jobs.fold.rows import (
+    Row,
+    RowList,
+    Rows,
+    first_known,
+    largest,
+    least,
+    newest_by,
+    percentile,
+)
 from spark_jobs.fold.snapshots import Types, is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
 
@@ -18,10 +25,10 @@ _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "r
 
 
 def job_current(
-    jobs: Sequence[Row],
-    facts: Sequence[Row],
+    jobs: RowList,
+    facts: RowList,
     pressure: Rows,
-    events: Sequence[Row],
+    events: RowList,
     older: OlderFacts,
     types: Types,
 ) -> Row:

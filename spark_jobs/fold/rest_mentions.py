@@ -4,7 +4,7 @@ from math import inf
 
 from ingest.job_states import TERMINAL_STATES
 from spark_jobs.fold.mentions import Mention, by_rest, least_downtime, restore_words
-from spark_jobs.fold.rows import Row, Rows
+from spark_jobs.fold.rows import Row, RowList, Rows
 from spark_jobs.fold.snapshots import Types
 
 COUNTER_LAG_MS = 60_000
@@ -15,9 +15,7 @@ SAME_FAILURE_MS, SWITCHED_WITHIN_MS = 2_000, 10_000
 LIVE_STATES = frozenset({"RUNNING", "RESTARTING", "CREATED", "INITIALIZING"})
 
 
-def rest_mentions(
-    jobs: Sequence[Row], types: Types, logged_restarts: Sequence[int]
-) -> list[Mention]:
+def rest_mentions(jobs: RowList, types: Types, logged_restarts: Sequence[int]) -> list[Mention]:
     """``jobs``: one answer per instant, in order. ``logged_restarts``: epoch ms."""
     by_state = (mention for row in jobs for mention in _answer_mentions(row, types))
     return [*by_state, *_uncounted_restarts(jobs, logged_restarts), *_rescales(jobs)]
@@ -57,7 +55,7 @@ def _entry_ms(row: Row, state: str) -> int | None:
     )
 
 
-def _uncounted_restarts(jobs: Sequence[Row], log_restarts: Sequence[int]) -> Iterator[Mention]:
+def _uncounted_restarts(jobs: RowList, log_restarts: Sequence[int]) -> Iterator[Mention]:
     """Restarts that only the counter shows; Prometheus has no times of states."""
     counted = [row for row in jobs if row["restarts"] is not None]
     recreations = {row["observed_at"]: since for row, since in _new_graphs(jobs)}
@@ -77,7 +75,7 @@ def _uncounted_restarts(jobs: Sequence[Row], log_restarts: Sequence[int]) -> Ite
 
 
 def failed_restarts(
-    jobs: Sequence[Row], failures: Rows, logged: Sequence[int], recreated: Sequence[int]
+    jobs: RowList, failures: Rows, logged: Sequence[int], recreated: Sequence[int]
 ) -> Iterator[Mention]:
     """Restarts without a reported RESTARTING: the job lives after a failure, or is RUNNING again.
     ``logged``, ``recreated``: instants of restarts by the log, and of new graphs.
@@ -117,13 +115,13 @@ def _is_same_life(before: Row, row: Row) -> bool:
     ) == _entry_ms(row, "CREATED")
 
 
-def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
+def recreated_restarts(jobs: RowList) -> Iterator[Mention]:
     """Restarts of the adaptive scheduler: REST only has the time of the new graph."""
     for row, since in _new_graphs(jobs):
         yield _restart(row, since, _entry_ms(row, "RUNNING"))
 
 
-def _new_graphs(jobs: Sequence[Row]) -> Iterator[tuple[Row, int]]:
+def _new_graphs(jobs: RowList) -> Iterator[tuple[Row, int]]:
     for before, row in pairwise(row for row in jobs if _entry_ms(row, "CREATED") is not None):
         since = _entry_ms(row, "CREATED") or 0
         if row["start_time"] == before["start_time"] and since > (
@@ -132,7 +130,7 @@ def _new_graphs(jobs: Sequence[Row]) -> Iterator[tuple[Row, int]]:
             yield row, since
 
 
-def _rescales(jobs: Sequence[Row]) -> Iterator[Mention]:
+def _rescales(jobs: RowList) -> Iterator[Mention]:
     parallelism: dict[str, int] = {}
     for row in jobs:
         for vertex in row["vertices"] or ():

@@ -13,6 +13,8 @@ from spark_jobs.serving import Kind, ServingTable
 
 Row = dict[str, Any]
 Rows = Iterable[Row]
+RowList = Sequence[Row]
+"""Unlike ``Rows``, it can be read several times."""
 
 HOUR_MS = 3_600_000
 

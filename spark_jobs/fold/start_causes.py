@@ -15,7 +15,7 @@ _RESTORED = ("restored_checkpoint_id", "restored_is_savepoint", "restored_path")
 
 
 def with_causes(starts: Rows, annotations: Rows, failures: Sequence[Failure]) -> list[Row]:
-    """``starts`` with the failure, lost TaskManagers and restored snapshot of each."""
+    """``starts`` with failure, lost TaskManagers and restored snapshot."""
     in_order = sorted(annotations, key=itemgetter("at", "subject"))
     lost = [annotation["at"] for annotation in in_order if annotation["kind"] == TASKMANAGER_LOST]
     restores = [annotation for annotation in in_order if annotation["kind"] == "restore"]

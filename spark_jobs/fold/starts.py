@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from spark_jobs.diagnosis.window_contents import STARTS
 from spark_jobs.fold.checkpoint_log import Names
-from spark_jobs.fold.rows import Row, Rows
+from spark_jobs.fold.rows import Row, RowList, Rows
 from spark_jobs.fold.start_summary import summary
 from spark_jobs.fold.start_tasks import latest, tasks_by_log, tasks_by_rest
 
@@ -25,15 +25,15 @@ PARTS = (*_PHASES_BEFORE, "slots", "deploy", "restore")
 class Life(NamedTuple):
     """``remembered``: earlier events. ``names``: by vertex."""
 
-    answers: Sequence[Row]
-    events: Sequence[Row]
-    remembered: Sequence[Row]
+    answers: RowList
+    events: RowList
+    remembered: RowList
     states: Sequence[tuple[int, str]]
-    outages: Sequence[Row]
+    outages: RowList
     names: Names
 
 
-def job_starts(life: Life, new_rows: Rows, known: Sequence[Row]) -> list[Row]:
+def job_starts(life: Life, new_rows: Rows, known: RowList) -> list[Row]:
     """The newest starts after which all tasks ran, oldest first. ``new_rows``: of
     ``vertex_starts``; ``known``: earlier results. REST is preferred to the log.
     """
@@ -52,7 +52,7 @@ def job_starts(life: Life, new_rows: Rows, known: Sequence[Row]) -> list[Row]:
     return [{**entry, **_beginning(entry, life, begins)} for entry in kept]
 
 
-def _begins(life: Life, known: Sequence[Row]) -> list[int]:
+def _begins(life: Life, known: RowList) -> list[int]:
     """When each start began: by an earlier result, else REST, else the log."""
     by_rest = {
         entry["since"]
@@ -140,7 +140,7 @@ def _elapsed_ms(begun_at: int | None, ended_at: int) -> int | None:
     return None if begun_at is None else ended_at - begun_at
 
 
-def _is_rescaled(answers: Sequence[Row], at: int) -> bool:
+def _is_rescaled(answers: RowList, at: int) -> bool:
     plans = [
         (answer["observed_at"], _parallelism(answer)) for answer in answers if answer["vertices"]
     ]

@@ -6,7 +6,7 @@ import orjson
 from zstandard import ZstdCompressor, ZstdDecompressor
 
 from spark_jobs.fold.older_facts import OlderFacts
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import RowList
 
 _NAMES, _VALUES = "names", "values"
 
@@ -21,38 +21,38 @@ class JobState:
     the newest judged window.
     """
 
-    answers: Sequence[Row] = ()
-    events: Sequence[Row] = ()
-    placements: Sequence[Row] = ()
-    pressure: Sequence[Row] = ()
-    vertex_windows: Sequence[Row] = ()
-    counters: Sequence[Row] = ()
-    gauges: Sequence[Row] = ()
-    failures: Sequence[Row] = ()
-    uploads: Sequence[Row] = ()
-    snapshots: Sequence[Row] = ()
-    vertex_states: Sequence[Row] = ()
-    checkpoints: Sequence[Row] = ()
-    vertex_checkpoints: Sequence[Row] = ()
-    lines: Sequence[Row] = ()
-    anchors: Sequence[Row] = ()
+    answers: RowList = ()
+    events: RowList = ()
+    placements: RowList = ()
+    pressure: RowList = ()
+    vertex_windows: RowList = ()
+    counters: RowList = ()
+    gauges: RowList = ()
+    failures: RowList = ()
+    uploads: RowList = ()
+    snapshots: RowList = ()
+    vertex_states: RowList = ()
+    checkpoints: RowList = ()
+    vertex_checkpoints: RowList = ()
+    lines: RowList = ()
+    anchors: RowList = ()
     released_to: int | None = None
-    triggers: Sequence[Row] = ()
-    stand_ins: Sequence[Row] = ()
-    unplaced: Sequence[Row] = ()
-    facts: Sequence[Row] = ()
+    triggers: RowList = ()
+    stand_ins: RowList = ()
+    unplaced: RowList = ()
+    facts: RowList = ()
     facts_since: int | None = None
     older: OlderFacts = field(default_factory=OlderFacts)
-    outages: Sequence[Row] = ()
+    outages: RowList = ()
     restarts: Sequence[int] = ()
-    starts: Sequence[Row] = ()
-    taskmanager_losses: Sequence[Row] = ()
-    taskmanagers: Sequence[Row] = ()
+    starts: RowList = ()
+    taskmanager_losses: RowList = ()
+    taskmanagers: RowList = ()
     reported_annotations: Sequence[int] = ()
     reported_hosts: int | None = None
     judged_start: int | None = None
     judged_to: int | None = None
-    judged_runs: Sequence[Row] = ()
+    judged_runs: RowList = ()
 
     def packed(self) -> bytes:
         fields = vars(self) | {"older": vars(self.older)}

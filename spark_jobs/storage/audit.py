@@ -37,6 +37,7 @@ from spark_jobs.storage.arrays import Tables, sum_rows
 from spark_jobs.storage.plain import (
     Key,
     Row,
+    RowList,
     Rows,
     by,
     is_below,
@@ -86,16 +87,16 @@ class Inputs:
     previous audit. ``statements``: ``audit_request.Statement``.
     """
 
-    roots: Sequence[Row]
-    jobs: Sequence[Row]
-    doubts: Sequence[Row]
+    roots: RowList
+    jobs: RowList
+    doubts: RowList
     listing: EngineRows
     parsed: EngineRows
     known_files: EngineRows
     earlier: EngineRows
     spellings_of: Mapping[str, Spellings]
-    statements: Sequence[Row] = ()
-    state: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    statements: RowList = ()
+    state: Mapping[str, RowList] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -433,8 +434,8 @@ def _numbered_checkpoints(
 class _SimilarNames:
     parts: Mapping[str, EngineRows]
     """``alike``: files that may have another name; no part if there are none."""
-    spellings: Sequence[Row] = ()
-    twins: Sequence[Row] = ()
+    spellings: RowList = ()
+    twins: RowList = ()
     copied: Set[Key] = frozenset()
     """(audit_id, job directory, other job directory), of which one is a copy of the other."""
 
@@ -443,8 +444,8 @@ def _compare_names(
     engine: Engine,
     path_tables: Mapping[str, EngineRows],
     sums: _Sums,
-    file_directories: Sequence[Row],
-    roots: Sequence[Row],
+    file_directories: RowList,
+    roots: RowList,
     is_whole: Sequence[bool],
     used_directories: Set[Key],
     excluded: Set[Key],
@@ -511,7 +512,7 @@ def _compare_names(
     return _SimilarNames(parts, spellings, twins, copied)
 
 
-def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]:
+def _chains(sums: _Sums, jobs: Sequence[Key], roots: RowList) -> list[Row]:
     """References of jobs to other jobs' files. A savepoint's job columns are null."""
     referrer = ("job_no", "root_no", "other_job_directory")
     checkpoints_of = by(sums.rows("chained"), *referrer)
@@ -536,9 +537,7 @@ def _keyed(keys: Iterable[Key], name: str) -> pa.Table:
     return table_of(rows, pa.schema([("audit_id", pa.string()), (name, pa.string())]))
 
 
-def _missing(
-    missing: pa.Table, judged: Sequence[Row], superseded: set[Key], roots: Sequence[Row]
-) -> pa.Table:
+def _missing(missing: pa.Table, judged: RowList, superseded: set[Key], roots: RowList) -> pa.Table:
     at = pa.array(missing.column("checkpoint_no").to_numpy().astype(np.int64))
     root = pa.array([root["root"] for root in roots], pa.string()).take(
         missing.column("root_no").combine_chunks()

@@ -1,7 +1,7 @@
 """Retained snapshots: figures, and whether jobs can and may still restore from them."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,6 +20,7 @@ from spark_jobs.storage.plain import (
     US_PER_S,
     Key,
     Row,
+    RowList,
     Rows,
     by,
     is_at_most,
@@ -70,7 +71,7 @@ def with_owners(checkpoints: Rows, owners: Rows) -> list[Row]:
 
 
 def with_verdicts(
-    checkpoints: Sequence[Row],
+    checkpoints: RowList,
     outcomes: Rows,
     roots: Rows,
     age_starts: Mapping[Key, int],
@@ -124,7 +125,7 @@ def with_verdicts(
     return judgements
 
 
-def with_namers(judged: Rows, namers: Sequence[Row]) -> list[Row]:
+def with_namers(judged: Rows, namers: RowList) -> list[Row]:
     """Keeps waste whose _metadata explains kept files. ``namers``: ``verdicts.NAMERS``."""
     goes, stays = (
         {row["checkpoint_no"] for row in namers if row["goes"] == flag} for flag in (True, False)
@@ -140,7 +141,7 @@ def with_namers(judged: Rows, namers: Sequence[Row]) -> list[Row]:
 def _is_waste(
     row: Row,
     heirs: Rows,
-    successors: Sequence[Row],
+    successors: RowList,
     root: Row,
     age_from: int | None,
     dead_since: int | None,
@@ -167,7 +168,7 @@ def _is_waste(
     )
 
 
-def _is_succeeded(row: Row, successors: Sequence[Row], root: Row, guard: int) -> bool:
+def _is_succeeded(row: Row, successors: RowList, root: Row, guard: int) -> bool:
     return bool(
         # The successor did not take over a checkpoint of an earlier run under the same id.
         is_at_most(row["started_at"], row["modified"], unknown=not is_given(row["job_id"]))
@@ -206,7 +207,7 @@ def _own_checkpoints(checkpoints: Rows) -> dict[Key, list[Row]]:
 
 
 def with_outcomes(
-    checkpoints: Rows, restores: Rows, sole_owners: Sequence[Row], remembered: Rows
+    checkpoints: Rows, restores: Rows, sole_owners: RowList, remembered: Rows
 ) -> list[Row]:
     """Restores with the outcome for their job, by its own checkpoints that were read.
     ``is_independent``: it has since completed a whole checkpoint that needs only its own files, and
@@ -263,7 +264,7 @@ def _is_whole_of_forgotten(row: Row, job: Row) -> bool:
 
 
 def last_unfound(
-    checkpoints: Rows, outcomes: Rows, jobs: Rows, sole_owners: Sequence[Row], remembered: Rows
+    checkpoints: Rows, outcomes: Rows, jobs: Rows, sole_owners: RowList, remembered: Rows
 ) -> set[Key]:
     """``JOB`` keys of ended jobs whose last checkpoint was not found: it may have been moved, and
     its files may be in the job's directory. ``checkpoints``: from ``with_owners``.
@@ -290,7 +291,7 @@ class _Left:
     """
 
     up_to: Mapping[Key, int | None]
-    read: Mapping[Key, Sequence[Row]]
+    read: Mapping[Key, RowList]
 
     @classmethod
     def of(cls, outcomes: Rows, sole_owners: Rows, remembered: Rows) -> "_Left":
@@ -358,7 +359,7 @@ def _is_accounted(job: Row, own_checkpoints: Rows, left: _Left) -> bool:
     )
 
 
-def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
+def previous_of(snapshots: RowList) -> dict[int, int]:
     """Number of a checkpoint → number of its job's previous one; no savepoints."""
     in_job: dict[Key, list[int]] = {}
     for number, row in enumerate(snapshots):
@@ -373,7 +374,7 @@ def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
     return {after: before for numbers in ordered for before, after in pairwise(numbers)}
 
 
-def superseded(checkpoints: Sequence[Row], restores: Rows) -> set[Key]:
+def superseded(checkpoints: RowList, restores: Rows) -> set[Key]:
     """Checkpoints before a whole checkpoint of their job, or up to the origin of a job that has a
     whole checkpoint.
     """
@@ -413,7 +414,7 @@ def restored_directories(outcomes: Rows) -> set[Key]:
 
 
 def checkpoint_rows(
-    checkpoints: Sequence[Row], previous: Mapping[int, int], compared: Mapping[int, Row], jobs: Rows
+    checkpoints: RowList, previous: Mapping[int, int], compared: Mapping[int, Row], jobs: Rows
 ) -> list[Row]:
     """``storage_checkpoint``. A savepoint's job is known if only one job fits its name."""
     fitting: dict[Key, set[Key]] = defaultdict(set)

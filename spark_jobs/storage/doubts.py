@@ -21,6 +21,7 @@ from spark_jobs.storage.plain import (
     US_PER_S,
     Key,
     Row,
+    RowList,
     Rows,
     as_json,
     by,
@@ -62,7 +63,7 @@ _OF_CHECKPOINT = re.compile(r"/chk-[0-9]+/_metadata")
 _HIDES_CHECKPOINT = re.compile(r"/(?:chk-[0-9]+|[0-9a-f]{32}|_metadata)$")
 
 
-def listing_doubts(doubts: Rows, roots: Sequence[Row], reaches: Reaches) -> list[Row]:
+def listing_doubts(doubts: Rows, roots: RowList, reaches: Reaches) -> list[Row]:
     """Doubts about listings: an unlisted directory may contain a checkpoint of the job in whose
     directory it is, else of any job.
     """
@@ -92,7 +93,7 @@ def _in_jobs(paths: Sequence[str], layout: re.Pattern[str]) -> list[tuple[str | 
 
 
 def _unlisted_reach(
-    row: Row, directory: str | None, job_id: str | None, roots: Sequence[Row], reaches: Reaches
+    row: Row, directory: str | None, job_id: str | None, roots: RowList, reaches: Reaches
 ) -> Reach:
     subject, other, audit_id = row["subject"], row.get("other") or "", row["audit_id"]
     if row["reason"] == TWO_NAMES:
@@ -117,7 +118,7 @@ def _unlisted_reach(
     return below(subject)
 
 
-def are_listed_whole(doubts: Rows, roots: Sequence[Row]) -> list[bool]:
+def are_listed_whole(doubts: Rows, roots: RowList) -> list[bool]:
     """For each root. A link's target counts as listed if it is below an audited root."""
     inner_links = Counter(
         key_of(row, ("audit_id", "root"))
@@ -173,7 +174,7 @@ def _foreign_file_statement(row: Row) -> list[Row]:
     return [file | {"modified": modified, "head_sha256": head}]
 
 
-def without_failed_checkpoints(doubts: Sequence[Row], owners: Rows, metadata: Rows) -> list[Row]:
+def without_failed_checkpoints(doubts: RowList, owners: Rows, metadata: Rows) -> list[Row]:
     """Leaves out doubts about a _metadata whose checkpoint provably never completed: it refers to
     nothing. Numbers repeat if a job starts again under its id, so the file must be of that
     checkpoint's time.
@@ -296,7 +297,7 @@ def restored_from_gone(
     restores: Rows,
     snapshots: Rows,
     newest: Mapping[Key, Row],
-    roots: Sequence[Row],
+    roots: RowList,
     reaches: Reaches,
 ) -> Iterator[Row]:
     """A doubt for each job that may still use files of a snapshot that was not read: gone or
@@ -352,7 +353,7 @@ def restored_from_unknown(jobs: Rows, newest: Mapping[Key, Row]) -> Iterator[Row
             yield _doubt(job, job["job_id"], "restored_from_unknown", detail, EVERYTHING)
 
 
-def writes_elsewhere(jobs: Rows, listed: Rows, roots: Sequence[Row], reaches: Reaches) -> list[Row]:
+def writes_elsewhere(jobs: Rows, listed: Rows, roots: RowList, reaches: Reaches) -> list[Row]:
     """A doubt for each job that stems from the audited roots but writes elsewhere: its checkpoints
     may refer to their files. It was restored from the roots, or its cluster may have written a
     listed directory of its id before it moved.
@@ -385,7 +386,7 @@ def writes_elsewhere(jobs: Rows, listed: Rows, roots: Sequence[Row], reaches: Re
     return list(doubts.values())
 
 
-def _is_inside(job: Row, place: str, roots: Sequence[Row]) -> bool:
+def _is_inside(job: Row, place: str, roots: RowList) -> bool:
     return root_around(job["audit_id"], job[place], roots) is not None
 
 
@@ -394,7 +395,7 @@ def no_checkpoint_found(
     restores: Rows,
     writers: Rows,
     newest: Mapping[Key, Row],
-    roots: Sequence[Row],
+    roots: RowList,
     reaches: Reaches,
 ) -> Iterator[Row]:
     """A doubt for each running job of the audited roots of which neither the newest checkpoint nor
@@ -433,7 +434,7 @@ def no_checkpoint_found(
             yield _doubt(job, job["job_id"], "no_checkpoint_found", detail, reach)
 
 
-def newest_checkpoints(writers: Sequence[Row], snapshots: Rows) -> dict[Key, Row]:
+def newest_checkpoints(writers: RowList, snapshots: Rows) -> dict[Key, Row]:
     """``JOB`` → ``id`` and ``modified`` of the newest read checkpoint in the directories that the
     job writes. If it reported none, another job with its id may be there: directories that other
     jobs reported are left out.

@@ -1,13 +1,13 @@
 """Lineage of jobs, and whose task-owned files a snapshot may still need."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from ingest.flink_ids import is_given
 from ingest.storage.layout import JOB_CHARS
 from spark_jobs.storage.owners import JOB, SAVEPOINT, may_run, root_around
-from spark_jobs.storage.plain import Key, Row, Rows, by, key_of, keys
+from spark_jobs.storage.plain import Key, Row, RowList, Rows, by, key_of, keys
 
 _JOB_ID = ("audit_id", "job_id")
 _GIVEN_PREFIXES = ("000000", "ffffff")
@@ -21,13 +21,13 @@ class Family:
     directories of jobs attested dead. ``file_directories``: with files.
     """
 
-    jobs: Sequence[Row]
-    restores: Sequence[Row]
-    chains: Sequence[Row]
-    sole_owners: Sequence[Row]
+    jobs: RowList
+    restores: RowList
+    chains: RowList
+    sole_owners: RowList
     unfound: Set[Key]
     dead: Set[Key]
-    file_directories: Sequence[Row]
+    file_directories: RowList
 
     @cached_property
     def by_prefix(self) -> dict[Key, list[Key]]:
@@ -84,9 +84,7 @@ class Family:
         return origins
 
 
-def needed_jobs(
-    metadata: Sequence[Row], family: Family, roots: Sequence[Row]
-) -> tuple[set[Key], set[str]]:
+def needed_jobs(metadata: RowList, family: Family, roots: RowList) -> tuple[set[Key], set[str]]:
     """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits in which all
     may be: a snapshot is of an unknown or forgotten job, or a job stems from such a job.
     ``metadata``: all _metadata that may exist. Nobody restores from a dead job: its snapshots keep
@@ -203,7 +201,7 @@ def with_ancestors(jobs: Iterable[Key], origins: Mapping[Key, Iterable[Key]]) ->
     return reached
 
 
-def chain_rows(chains: Rows, restores: Rows, sole_owners: Rows, roots: Sequence[Row]) -> list[Row]:
+def chain_rows(chains: Rows, restores: Rows, sole_owners: Rows, roots: RowList) -> list[Row]:
     refers = [
         chain
         | {

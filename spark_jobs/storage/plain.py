@@ -12,6 +12,7 @@ from spark_jobs.arrow_schemas import with_instants
 
 Row = dict[str, Any]
 Rows = Iterable[Row]
+RowList = Sequence[Row]
 Key = tuple[Any, ...]
 
 US_PER_S = 1_000_000

@@ -46,7 +46,7 @@ def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Tabl
 
 
 def _nonzero(key: str, figures: dict[str, Numbers]) -> pa.Table:
-    """Rows with any figure other than 0; ``key``: the index in ``figures``."""
+    """Rows with a figure other than 0; ``key``: the index in ``figures``."""
     at = np.flatnonzero(np.any([figure != 0 for figure in figures.values()], axis=0))
     return pa.table({key: at, **{name: figure[at] for name, figure in figures.items()}})
 

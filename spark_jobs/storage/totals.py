@@ -11,7 +11,7 @@ from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import column, numbers_of
 from spark_jobs.storage.layout_columns import is_metadata
 from spark_jobs.storage.owners import JOB_DIRECTORY
-from spark_jobs.storage.plain import Key, Row, Rows, as_json, by, key_of, largest
+from spark_jobs.storage.plain import Key, Row, RowList, Rows, as_json, by, key_of, largest
 from spark_jobs.storage.reference_sums import REACHED
 from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
@@ -56,7 +56,7 @@ def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
 
 
 def _sum_by(
-    cube: pa.Table, directories: Sequence[Row], names: Sequence[str], cube_names: Sequence[str] = ()
+    cube: pa.Table, directories: RowList, names: Sequence[str], cube_names: Sequence[str] = ()
 ) -> list[Row]:
     """Sums by columns of directories (``names``) and of the cube; also sums of each verdict."""
     at = numbers_of(cube, "directory_no")
@@ -80,7 +80,7 @@ def _sum_by(
     ]
 
 
-def verdict_rows(cube: pa.Table, directories: Sequence[Row]) -> list[Row]:
+def verdict_rows(cube: pa.Table, directories: RowList) -> list[Row]:
     return [
         row | {"kind": row["kind"] or ""}
         for row in _sum_by(cube, directories, _ROOT, ("verdict", "reason", "kind"))
@@ -89,10 +89,10 @@ def verdict_rows(cube: pa.Table, directories: Sequence[Row]) -> list[Row]:
 
 def root_rows(
     cube: pa.Table,
-    directories: Sequence[Row],
+    directories: RowList,
     checkpoints: Rows,
     lost: Mapping[Key, Row],
-    doubts: Sequence[Row],
+    doubts: RowList,
     reached: Sequence[Set[int]],
     replaced: Mapping[Key, int],
     roots: Rows,
@@ -133,10 +133,10 @@ def root_rows(
 
 
 def _doubts_by_root(
-    directories: Sequence[Row],
-    doubts: Sequence[Row],
+    directories: RowList,
+    doubts: RowList,
     reached: Sequence[Set[int]],
-    roots: Sequence[Row],
+    roots: RowList,
 ) -> tuple[dict[Key, set[str]], Counter[Key]]:
     """By root: reasons of doubts about all of it, and the number about any file."""
     reasons: dict[Key, set[str]] = {key_of(root, _ROOT): set() for root in roots}
@@ -151,7 +151,7 @@ def _doubts_by_root(
     return reasons, counts
 
 
-def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[int, int]]:
+def withheld_by_doubt(cube: pa.Table, directories: RowList) -> list[tuple[int, int]]:
     at = numbers_of(cube, "directory_no")
     in_doubt = np.array([row["in_doubt"] for row in directories], np.bool_)
     is_withheld = arrays.flags(
@@ -167,7 +167,7 @@ def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[
 
 def job_rows(
     cube: pa.Table,
-    directories: Sequence[Row],
+    directories: RowList,
     checkpoints: Rows,
     reached: Mapping[Key, Row],
     owners: Rows,

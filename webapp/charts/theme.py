@@ -95,7 +95,7 @@ def figure(traces: list[dict[str, Any]], height_px: int, **layout: Any) -> Figur
 
 
 def time_axis(start: datetime, end: datetime, **options: Any) -> dict[str, Any]:
-    """The x axis that all charts of a page share: exactly the page's range, UTC."""
+    """The x axis of all charts of a page: exactly the page's range, UTC."""
     return {
         "type": "date",
         "range": [plot_time(start), plot_time(end)],

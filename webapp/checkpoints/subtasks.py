@@ -108,9 +108,8 @@ def parts_of(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> lis
 
 
 def _rank(row: Mapping[str, Any]) -> tuple[bool, bool, int, datetime, int]:
-    has_lists = any(row[name] for name in _LISTS)
     return (
-        has_lists,
+        any(row[name] for name in _LISTS),
         is_final(row["status"]),
         row["acknowledged"] or 0,
         row["observed_at"],

@@ -204,8 +204,9 @@ def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
         (phase, ms, 0 if fact.unaligned and phase == "alignment" else ms or 0)
         for phase, ms in phases
     ]
-    other = max(duration_ms - sum(counted_ms for _phase, _ms, counted_ms in counted), 0)
-    total = sum(counted_ms for _phase, _ms, counted_ms in counted) + other
+    known_ms = sum(counted_ms for _phase, _ms, counted_ms in counted)
+    other = max(duration_ms - known_ms, 0)
+    total = known_ms + other
     rows, left = [], 0.0
     for phase, ms, counted_ms in (*counted, (gettext_noop("other"), other, other)):
         width = 100 * counted_ms / total if total else 0.0

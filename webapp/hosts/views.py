@@ -227,10 +227,9 @@ def _timeline_context(
 @require_GET
 def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
-    start, end = time_range.from_time, time_range.to_time
     clusters = clusters_of_page(request, host)[1]
     context = {
-        "taskmanagers": taskmanagers_of(host, clusters, start, end),
+        "taskmanagers": taskmanagers_of(host, clusters, time_range.from_time, time_range.to_time),
         "several": len(clusters) > 1,
         "time_range": time_range,
     }
@@ -240,14 +239,13 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
 @require_GET
 def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
-    start, end = time_range.from_time, time_range.to_time
     key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
     lives = list(TaskManagerLife.objects.filter(**key).order_by("-life")[:LIVES_SHOWN])
     events = HostEvent.objects.filter(**key)
     if not lives and not events.exists():
         raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
     host = lives[0].host if lives else events.values_list("host", flat=True)[0]
-    losses = lost(start, end).filter(**key)
+    losses = lost(time_range.from_time, time_range.to_time).filter(**key)
     context: dict[str, Any] = {
         "cluster": cluster,
         "taskmanager_id": taskmanager_id,
