@@ -147,7 +147,8 @@ def _line(at: datetime, colour: str) -> dict[str, Any]:
 def _label(
     annotation: Annotation, symbol: str, colour: str, *, with_words: bool, place: float
 ) -> dict[str, Any]:
-    words = plain(annotation.label or annotation.kind, 18)
+    label = annotation.label or annotation.kind
+    words = plain(label, 18)
     anchor, shift = ("right", 4) if place > _RIGHT_EDGE else ("left", -4)
     return {
         "x": plot_time(annotation.at),
@@ -158,7 +159,7 @@ def _label(
         "xanchor": anchor if with_words else "center",
         "xshift": shift if with_words else 0,
         "text": f"{symbol} {words}" if with_words else symbol,
-        "hovertext": f"{plain(annotation.label or annotation.kind, 200)}<br>{instant_text(annotation.at)}",
+        "hovertext": f"{plain(label, 200)}<br>{instant_text(annotation.at)}",
         "font": {"size": 11, "color": colour},
         "showarrow": False,
         # Plotly annotations cannot carry data; charts.js reads the address from the name.
