@@ -57,8 +57,8 @@ def _run(words: list[str]) -> int:
 def _overview() -> str:
     lines = ["usage: python -m ingest COMMAND [options]", "", "commands:"]
     for name, module in COMMANDS.items():
-        about = (importlib.import_module(module).__doc__ or "").splitlines()[0]
-        lines.append(f"  {name:<10}{about}")
+        summary = (importlib.import_module(module).__doc__ or "").splitlines()[0]
+        lines.append(f"  {name:<10}{summary}")
     return "\n".join([*lines, "", "Each command has its own --help."])
 
 

@@ -79,9 +79,8 @@ class ClusterRun:
         if source_read.skips:
             self.skip(name, *source_read.skips)
         if not self.cluster.url:
-            self.reachable = (
-                self.reachable if source_read.reachable is None else source_read.reachable
-            )
+            if source_read.reachable is not None:
+                self.reachable = source_read.reachable
             self.jobs_seen = max(self.jobs_seen, source_read.jobs_seen)
         self.error = self.error or source_read.error
 

@@ -13,7 +13,7 @@ _FLINK_ID = re.compile(r"[0-9a-f]{32}")
 _CHOSEN_ID = re.compile(
     "(?:(?:0{8}|f{8})[0-9a-f]{8}[0-9a-f]{16}|[0-9a-f]{16}(?:0{8}|f{8})[0-9a-f]{8})"
 )
-"""Made of a hash or a number of 32 bits. A random id matches once in a billion times."""
+"""Ids made of a hash or a number of 32 bits. A random id matches once in a billion times."""
 _DIRECTORIES = frozenset({".", ".."})
 
 

@@ -32,7 +32,7 @@ class ReportedJob:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """Words of the operator's status in upper case; "" if unknown."""
+    """The first texts are words of the operator's status, in upper case; "" if unknown."""
 
     resource: str
     lifecycle: str
@@ -68,17 +68,16 @@ class OperatorReport:
         words = [self.lifecycle.lower().replace("_", " ")] if self.lifecycle else []
         if self.job_manager and self.job_manager != _READY:
             words.append(f"JobManager {self.job_manager.lower().replace('_', ' ')}")
-        jobs = (
-            (
-                f"{job.name} "
-                f"{job.state.lower() or 'without a state'}{f' ({job.error})' if job.error else ''}"
-            )
-            for job in self.jobs
-        )
+        jobs = map(_job_words, self.jobs)
         return "; ".join(filter(None, [", ".join([*words, *jobs]), self.error]))
 
     def plain(self) -> dict[str, Any]:
         return asdict(self) | {"sentence": self.sentence}
+
+
+def _job_words(job: ReportedJob) -> str:
+    error = f" ({job.error})" if job.error else ""
+    return f"{job.name} {job.state.lower() or 'without a state'}{error}"
 
 
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:

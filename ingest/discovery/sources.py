@@ -30,12 +30,10 @@ class KubernetesSource:
 
     @property
     def place(self) -> str:
-        where = (
-            f"{self.kubeconfig}{f' ({self.context})' if self.context else ''}"
-            if self.kubeconfig
-            else "the cluster that Weir runs in"
-        )
-        return where + (f", namespaces {', '.join(self.namespaces)}" if self.namespaces else "")
+        place = "the cluster that Weir runs in"
+        if self.kubeconfig:
+            place = self.kubeconfig + (f" ({self.context})" if self.context else "")
+        return place + (f", namespaces {', '.join(self.namespaces)}" if self.namespaces else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +41,17 @@ class DiscoverySource:
     """One entry of ``sources:``, with exactly one of ``files``, ``url``, ``zookeeper``, ``yarn``
     and ``kubernetes``. ``cluster`` and ``labels`` are templates with a target's labels. If
     ``cluster`` is "", the name is the label ``cluster``, else host and port. A cluster's host must
-    match a glob of ``hosts``, unless it is empty. ``auth``, ``tls`` and ``logs`` are for clusters,
-    ``own_…`` for the address that lists them.
+    match a glob of ``hosts``, unless ``hosts`` is empty. ``auth``, ``tls`` and ``logs`` are for
+    clusters, ``own_auth`` and ``own_tls`` for the address that lists the clusters.
     """
 
     name: str
     files: tuple[str, ...] = ()
     url: str = ""
     zookeeper: tuple[str, ...] = ()
-    """Hosts with ports. ``root``: Flink's ``high-availability.zookeeper.path.root``."""
+    """Hosts with ports."""
     root: str = "/flink"
+    """Flink's ``high-availability.zookeeper.path.root``."""
     yarn: str = ""
     kubernetes: KubernetesSource | None = None
     own_auth: Auth | None = None
@@ -71,9 +70,11 @@ class DiscoverySource:
     def kind(self) -> str:
         if self.kubernetes:
             return "kubernetes"
-        return (
-            "file" if self.files else "http" if self.url else "yarn" if self.yarn else "zookeeper"
-        )
+        if self.files:
+            return "file"
+        if self.url:
+            return "http"
+        return "yarn" if self.yarn else "zookeeper"
 
     @property
     def place(self) -> str:

@@ -31,6 +31,8 @@ Fetch = Callable[[str], AsyncIterator[bytes]]
 
 @dataclass(slots=True)
 class Transfer:
+    """A budget of bytes, which clusters may share."""
+
     left_bytes: int
 
     def take(self, size: int) -> bool:
@@ -113,6 +115,7 @@ class _Reader:
     updates: dict[str, FileCursor] = field(default_factory=dict)
 
     def needs(self, file: ListedLog) -> bool:
+        """Whether the file has changed, or so long has not that its last record is complete."""
         cursor = self.cursor.files.get(file.name)
         if file.size > MAX_FILE_BYTES:
             self._skip_large(file, cursor)

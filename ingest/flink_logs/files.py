@@ -30,7 +30,9 @@ _UNPACKERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """``size``: bytes in storage (packed). ``changed``: another text if the content may differ."""
+    """``size``: bytes in storage (packed). ``changed``: another text if the content may differ.
+    ``own``: the file may be in Weir's own folder.
+    """
 
     path: str
     size: int
@@ -43,13 +45,13 @@ class LogFile:
 
 def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[LogFile], list[Skip]]:
     """Files that match a glob (local path or fsspec URI), each once, the oldest of a process first.
-    In Weir's own folder, only files that match ``own_globs``: see :mod:`ingest.local_directories`.
+    Files in Weir's own folder must match ``own_globs``: see :mod:`ingest.local_directories`.
     """
     files: dict[str, LogFile] = {}
     skips: list[Skip] = []
     for pattern in globs:
         own = pattern in own_globs
-        refused: dict[str, str] = {}
+        example_of_refusal: dict[str, str] = {}
         try:
             filesystem, path = filesystem_of(pattern)
             is_limited = not own and local_path(pattern) is not None
@@ -63,10 +65,10 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
                 if info.get("type") != "file":
                     continue
                 if is_limited and (refusal := refusal_of_file(info["name"])):
-                    refused.setdefault(refusal, info["name"])
+                    example_of_refusal.setdefault(refusal, info["name"])
                     continue
                 uri = _uri(pattern, filesystem, info["name"])
-                if _is_text(uri):
+                if _is_utf8(uri):
                     files[uri] = LogFile(uri, int(info.get("size") or 0), _change_marker(info), own)
                 else:
                     skips.append(
@@ -92,7 +94,8 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
             )
         # One file for each refusal, since the pattern may match thousands.
         skips += [
-            Skip(redact(name), "unreadable_file", sentence) for sentence, name in refused.items()
+            Skip(redact(name), "unreadable_file", sentence)
+            for sentence, name in example_of_refusal.items()
         ]
     return sorted(files.values(), key=lambda file: age_order(file.path)), skips
 
@@ -183,7 +186,7 @@ def no_header(path: str) -> Skip:
     )
 
 
-def _is_text(path: str) -> bool:
+def _is_utf8(path: str) -> bool:
     try:
         path.encode()
     except UnicodeEncodeError:

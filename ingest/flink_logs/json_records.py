@@ -122,8 +122,8 @@ class JsonRecord(NamedTuple):
 
 
 def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripped | None:
-    """``None`` for another kind of object. ``stamp``: the envelope's time, for a record without
-    time. Raises ``ValueError`` with the reason.
+    """``None`` for an object that is neither record nor envelope. ``stamp``: the envelope's time,
+    for a record without time. Raises ``ValueError`` with the reason.
     """
     if len(line) > MAX_JSON_BYTES:
         raise ValueError(f"it is longer than {MAX_JSON_BYTES} bytes")
@@ -162,6 +162,8 @@ def _without_cloudwatch(document: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Names(NamedTuple):
+    """Members of an object that may be its time, level and so on, the likeliest first."""
+
     times: tuple[str, ...]
     levels: tuple[str, ...]
     loggers: tuple[str, ...]
@@ -221,11 +223,16 @@ def _envelope(document: dict[str, Any], names: _Names) -> Stripped | None:
     is_docker = (
         isinstance(document.get("log"), str) and "time" in document and "kubernetes" not in document
     )
-    ended = text.endswith("\n")
-    content = (text[:-1] if ended else text).encode("utf-8", "replace")
+    has_line_end = text.endswith("\n")
+    content = (text[:-1] if has_line_end else text).encode("utf-8", "replace")
     envelope = "Docker json-file" if is_docker else "JSON of a log shipper"
     return Stripped(
-        envelope, _pod(document), stream, content, ended or not is_docker, str(stamp).encode()
+        envelope,
+        _pod(document),
+        stream,
+        content,
+        has_line_end or not is_docker,
+        str(stamp).encode(),
     )
 
 
@@ -291,12 +298,13 @@ def _with_trace(message: str, document: Mapping[str, Any], names: Iterable[str])
         trace = trace or _trace(document[name])
     if not trace and isinstance(error := document.get("error"), dict):
         trace = _trace(error.get("stack_trace"))
-    if not trace and isinstance(full := document.get("full_message"), str) and full != message:
-        trace = full.removeprefix(message).lstrip("\n")
+    full_message = document.get("full_message")  # of GELF
+    if not trace and isinstance(full_message, str) and full_message != message:
+        trace = full_message.removeprefix(message).lstrip("\n")
     return f"{message}\n{trace.rstrip()}" if trace else message
 
 
-def _trace(throwable: Any, causes: int = 0) -> str:
+def _trace(throwable: Any, depth: int = 0) -> str:
     if isinstance(throwable, str):
         return throwable
     if isinstance(throwable, list):
@@ -315,7 +323,7 @@ def _trace(throwable: Any, causes: int = 0) -> str:
         f"{kind}: {text}" if text is not None else kind,
         *(_frame(frame) for frame in frames[:MAX_FRAMES]),
     ]
-    if causes < MAX_CAUSES and (cause := _trace(throwable.get("cause"), causes + 1)):
+    if depth < MAX_CAUSES and (cause := _trace(throwable.get("cause"), depth + 1)):
         lines.append(f"Caused by: {cause}")
     return "\n".join(lines) if any(lines) else ""
 

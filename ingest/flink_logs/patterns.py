@@ -1042,6 +1042,7 @@ IGNORED_STARTS: tuple[str, ...] = (
     "Checkpoint storage is set to ",
     "Encountered status code ",
 )
+"""Lines that begin so are not ``UNREAD``: usual lines without an event."""
 
 READ_CHARS = 8192
 

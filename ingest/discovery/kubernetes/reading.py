@@ -23,8 +23,8 @@ Reader = Callable[[dict[str, Any]], Summary | None]
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """``part``: the value of ``read`` in a source. ``optional``: if the resource is forbidden or
-    missing, this is only reported.
+    """``part``: the value of ``read`` in a source. ``optional``: clusters are listed without the
+    resource if it is missing or, with a note, if it is forbidden.
     """
 
     part: str
@@ -73,7 +73,7 @@ RESOURCES = {
 """Field of :class:`ListedObjects` → resource."""
 
 _listed: set[tuple[str, KubernetesSource, str, str]] = set()
-"""Source, field and namespace for which this process has listed an object."""
+"""Name and declaration of the source, field and namespace of objects that were listed before."""
 
 
 async def read_kubernetes(
@@ -103,19 +103,19 @@ async def _read(
     results = await asyncio.gather(
         *(
             _list(api, resource, namespace, source.selector)
-            for _into, resource, namespace in requests
+            for _field, resource, namespace in requests
         ),
         return_exceptions=True,
     )
     notes: list[RefusedTarget] = []
     listing = ListedObjects()
-    unread = set()
+    unread_fields = set()
     for (field, resource, namespace), result in zip(requests, results, strict=True):
         key = (name, source, field, namespace)
         if isinstance(result, ApiFault):
-            unread.add(field)
+            unread_fields.add(field)
             notes += _notes_on_fault(
-                result, source, field, resource, namespace, is_there=key in _listed
+                result, source, field, resource, namespace, had_objects=key in _listed
             )
         elif isinstance(result, BaseException):
             raise result
@@ -126,10 +126,10 @@ async def _read(
                 listing.events = [*(listing.events or ()), *result]
             else:
                 getattr(listing, field).extend(result)
-    if "events" in unread:
+    if "events" in unread_fields:
         listing.events = None
-    found, without_leader = targets(source, listing)
-    if len(found) > MAX_TARGETS:
+    cluster_targets, without_leader = targets(source, listing)
+    if len(cluster_targets) > MAX_TARGETS:
         raise Skipped(
             message(
                 "it lists more than {max_targets:count} clusters; narrow it by 'namespaces' or "
@@ -137,7 +137,7 @@ async def _read(
                 max_targets=MAX_TARGETS,
             )
         )
-    return found, [*notes, *without_leader]
+    return cluster_targets, [*notes, *without_leader]
 
 
 def _notes_on_fault(
@@ -147,12 +147,12 @@ def _notes_on_fault(
     resource: Resource,
     namespace: str,
     *,
-    is_there: bool,
+    had_objects: bool,
 ) -> list[RefusedTarget]:
-    """Raises if nothing can be found without the resource. ``is_there``: it has had objects."""
+    """Raises if the source needs the resource. ``had_objects``: objects were listed before."""
     # Else a 404 means that the API server is still starting.
     is_not_installed = (
-        fault.status == 404 and resource.group == FLINK and not is_there and not source.read
+        fault.status == 404 and resource.group == FLINK and not had_objects and not source.read
     )
     if not is_not_installed and not (resource.optional and fault.status in (403, 404)):
         if fault.status != 403:
@@ -169,12 +169,14 @@ def _notes_on_fault(
     return [
         RefusedTarget(
             _path(resource, namespace),
-            message("{result:name}; {without:message}", result=str(fault), without=_WITHOUT[field]),
+            message(
+                "{result:name}; {without:message}", result=str(fault), without=_CONSEQUENCES[field]
+            ),
         )
     ]
 
 
-_WITHOUT = {
+_CONSEQUENCES = {
     "session_jobs": message("jobs of session clusters are known from REST only"),
     "snapshots": message("savepoints of the operator are known from its other resources only"),
     "events": message("when the operator upgraded a job is known from its status only"),
@@ -204,11 +206,11 @@ async def _list(api: Api, resource: Resource, namespace: str, selector: str) -> 
 
 async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) -> list[Summary]:
     resources: list[Summary] = []
-    query, seen = {**parameters, "limit": str(PAGE)}, 0
+    query, object_count = {**parameters, "limit": str(PAGE)}, 0
     while True:
         page = await api.page(path, query)
-        seen += len(page["items"])
-        if seen > MAX_OBJECTS:
+        object_count += len(page["items"])
+        if object_count > MAX_OBJECTS:
             raise ApiFault(
                 message(
                     "{path:name} lists more than {max_objects:count} objects; narrow it by "

@@ -52,9 +52,8 @@ def _resource(resource: Summary) -> str:
 
 
 def _job(resource: Summary, deployment: Summary) -> ReportedJob:
-    error = (
-        "" if resource is deployment else resource["error"]
-    )  # an application's is that of the cluster
+    # The error of an application is reported as that of the cluster.
+    error = "" if resource is deployment else resource["error"]
     return ReportedJob(
         _resource(resource),
         resource["job_name"] or resource["name"],
@@ -101,7 +100,9 @@ def _events(
 
 
 def _job_at(resource: Summary, at_ms: int) -> str | None:
-    """The job at that time; "" if it has no id yet, None for an earlier job."""
+    """The id of the resource's job, "" if it has no id yet, None if an earlier job ran at
+    ``at_ms``.
+    """
     if (
         resource["started_at_ms"] is not None
         and at_ms < resource["started_at_ms"] - STARTS_WITHIN_MS
