@@ -107,12 +107,12 @@ def refusal_of_file(path: str) -> str:
             "It is a view of running processes, which may show their keys; name the files that "
             "Flink writes."
         )
-    listed = read_directories()
+    directories = read_directories()
     is_of_demo = _is_within(resolved, f"{_home()}/{_DEMO}")
     if (
-        listed
+        directories
         and not is_of_demo
-        and not any(_is_within(resolved, directory) for directory in listed)
+        and not any(_is_within(resolved, directory) for directory in directories)
     ):
         return message(
             "It lies in no directory that {variable:text} lists; move the files there, or have it "
@@ -178,10 +178,10 @@ def _home() -> str:
 
 def _part_before_globs(pattern: str) -> str:
     parts = pattern.split("/")
-    fixed = next(
+    first_glob = next(
         (place for place, part in enumerate(parts) if any(mark in part for mark in "*?[")), None
     )
-    return pattern if fixed is None else "/".join(parts[:fixed]) or "/"
+    return pattern if first_glob is None else "/".join(parts[:first_glob]) or "/"
 
 
 def _is_within(path: str, directory: str) -> bool:

@@ -178,7 +178,7 @@ def join_messages(parts: Iterable[str], separator: str = "") -> Message:
 
 
 def in_sentence(word: str) -> str:
-    """Catalogues have the word as declared."""
+    """The word in lower case, which catalogues have as declared."""
     return (
         Message(word.lower(), {}) if isinstance(word, Message) and not word.values else word.lower()
     )
@@ -280,15 +280,14 @@ def message_document(text: str) -> str:
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
-
-    def changed(value: Any) -> Any:
+    def change_value(value: Any) -> Any:
         if isinstance(value, Message):
             return with_texts(value, change)
         if isinstance(value, list):
-            return [changed(part) for part in value]
+            return [change_value(part) for part in value]
         return change(value) if isinstance(value, str) else value
 
-    values = {name: changed(value) for name, value in shown.values.items()}
+    values = {name: change_value(value) for name, value in shown.values.items()}
     return Message(shown.template, values, shown.plural, shown.number)
 
 
@@ -312,14 +311,14 @@ def as_message(plain: dict[str, Any]) -> Any:
 
 def _check(template: str, name: str, kind: str, value: Any) -> None:
     if kind in _FIGURES:
-        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        is_of_kind = isinstance(value, int | float) and not isinstance(value, bool)
     elif kind == "names":
-        fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        is_of_kind = isinstance(value, list) and all(isinstance(item, str) for item in value)
     elif kind == "message":
-        fits = isinstance(value, Message) or value == ""
+        is_of_kind = isinstance(value, Message) or value == ""
     else:
-        fits = isinstance(value, str)
-    if not fits:
+        is_of_kind = isinstance(value, str)
+    if not is_of_kind:
         raise TypeError(f"{template!r}: {name} is to be a {kind}, not {value!r}.")
 
 

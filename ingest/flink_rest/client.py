@@ -14,7 +14,6 @@ import time
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from random import SystemRandom
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
@@ -114,6 +113,7 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
 
 
 GZIP_OR_ZLIB = 47
+"""``wbits`` with which zlib reads either header."""
 
 
 async def read_body(
@@ -245,12 +245,12 @@ class RestClient:
         }
         if self.address.authorization:
             headers["Authorization"] = self.address.authorization
-        secure = self.address.origin.startswith("https:")
+        is_https = self.address.origin.startswith("https:")
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,
                 socket_factory=checked_socket,
-                ssl=self._tls_context() if secure else True,
+                ssl=self._tls_context() if is_https else True,
             ),
             timeout=aiohttp.ClientTimeout(
                 total=self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
@@ -265,12 +265,7 @@ class RestClient:
     def _tls_context(self) -> ssl.SSLContext:
         return self._tls if isinstance(self._tls, ssl.SSLContext) else tls_context(self._tls)
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_raised: object) -> None:
         if self._session:
             await self._session.close()
 
@@ -345,10 +340,10 @@ class RestClient:
 
     def _pause_s(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        sent = not isinstance(error, Unanswered) or error.connected
+        was_connected = not isinstance(error, Unanswered) or error.connected
         pause_s = (
             self._gate.same_path_pause_s
-            if sent
+            if was_connected
             else min(CONNECT_AGAIN_AFTER_S, self._gate.same_path_pause_s)
         )
         return pause_s * SystemRandom().uniform(1, 1.5)

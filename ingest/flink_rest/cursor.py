@@ -67,9 +67,7 @@ class ClusterCursor:
     taskmanagers: dict[str, float] = field(default_factory=dict)
 
     def note_listed(self, job_ids: Iterable[str], at_s: float) -> dict[str, JobCursor]:
-        """Forget jobs that are no longer listed. Returns those of them that were read and not seen
-        to end.
-        """
+        """Forget jobs that are no longer listed; returns those that were read, but not their end."""
         present = set(job_ids)
         for job_id in present:
             job = self.jobs.setdefault(job_id, JobCursor())
@@ -91,7 +89,7 @@ class ClusterCursor:
         self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in present}
 
     def forget_settings(self) -> None:
-        """For when another release answers: jobs with fixed ids may have other settings now."""
+        """After an upgrade of Flink, jobs with fixed ids may have other settings."""
         self.static_at = 0
         for job in self.jobs.values():
             job.static_at = job.full_at = 0

@@ -47,6 +47,7 @@ all releases and archives.
 SAYS_NO_CHECKPOINTS = "Checkpointing is not enabled for this job"
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
 KNOWN_WITHIN_S = 120
+"""After this time without an answer, a reason of ``NOT_YET`` is reported."""
 
 _BODY_PARTS = (
     (
@@ -66,14 +67,11 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
 def not_yet_reason(status: int, body: str) -> str | None:
-    return next(
-        (
-            reason
-            for reason, parts in _BODY_PARTS
-            if status == 500 and all(part in body for part in parts)
-        ),
-        None,
-    )
+    if status == 500:
+        for reason, parts in _BODY_PARTS:
+            if all(part in body for part in parts):
+                return reason
+    return None
 
 
 def lasting_text(path: str, reason: str) -> str:

@@ -47,19 +47,19 @@ class ListedJob:
 
 def listed_jobs(overview: Answer) -> tuple[list[ListedJob], tuple[Skip, ...]]:
     results = ParseResults()
-    by_id = {}
+    jobs_by_id = {}
     for place, entry in results.each(results.parse(jobs.overview_entries, overview), overview):
         if job := results.parse(jobs.job_state, overview, place, body=entry, place=place):
             answer = Answer(overview.path, overview.at, entry)
             state = jobs.state_in(entry)
-            by_id[job.job_id] = ListedJob(
+            jobs_by_id[job.job_id] = ListedJob(
                 job.job_id,
                 state,
                 _integer(entry, "last-modification"),
                 _integer(entry, "end-time"),
                 answer,
             )
-    return list(by_id.values()), results.skips()
+    return list(jobs_by_id.values()), results.skips()
 
 
 def _integer(entry: dict[str, Any], name: str) -> int:

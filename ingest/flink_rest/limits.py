@@ -37,13 +37,16 @@ MAX_STRETCH = 20
 
 
 def sampling_rate(
-    wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits
+    configured_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits
 ) -> SamplingRate:
+    """The configured rate if a sample, about 5 requests for a job and 3 for a vertex, fits into one
+    cycle. Else a lean sample (3 and 1), spread over several cycles.
+    """
     if 5 * jobs + 3 * vertices <= limits.requests:
-        return SamplingRate(wanted_interval_s, lean=False)
+        return SamplingRate(configured_interval_s, lean=False)
     left = max(limits.requests - 1.8 * jobs, limits.requests / 10)
     cycles = min(MAX_STRETCH, math.ceil((3 * jobs + vertices) / left))
-    return SamplingRate(max(wanted_interval_s, cycles * cycle_s), lean=True)
+    return SamplingRate(max(configured_interval_s, cycles * cycle_s), lean=True)
 
 
 def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits) -> RequestLimits:

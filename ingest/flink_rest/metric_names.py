@@ -130,9 +130,9 @@ def select_subtasks(parallelism: int, at_most: int, hottest: Sequence[int], turn
     """
     if parallelism <= at_most:
         return list(range(parallelism))
-    selected = [subtask for subtask in hottest if 0 <= subtask < parallelism][: at_most // 2]
-    chosen = set(selected)
-    cooler = [subtask for subtask in range(parallelism) if subtask not in chosen]
-    room = at_most - len(selected)
+    hot_subtasks = [subtask for subtask in hottest if 0 <= subtask < parallelism][: at_most // 2]
+    hot_set = set(hot_subtasks)
+    cooler = [subtask for subtask in range(parallelism) if subtask not in hot_set]
+    room = at_most - len(hot_subtasks)
     start = (turn % math.ceil(len(cooler) / room)) * room
-    return sorted(selected + cooler[start : start + room])
+    return sorted(hot_subtasks + cooler[start : start + room])

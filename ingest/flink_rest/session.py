@@ -61,11 +61,11 @@ class RestSession:
         """Add a skip for each path that has been ``not_yet`` for too long. ``since_s``: since when
         a path has been ``not_yet`` (epoch s), 0 if none. Returns ``since_s`` for the next cycle.
         """
-        waiting = [path for path in paths if path in self.not_yet]
+        not_yet_paths = [path for path in paths if path in self.not_yet]
         now_s = self.at().timestamp()
-        since_s = (since_s or now_s) if waiting else 0
+        since_s = (since_s or now_s) if not_yet_paths else 0
         if now_s - since_s >= KNOWN_WITHIN_S:
-            for path in waiting:
+            for path in not_yet_paths:
                 self.skip(path, "http_error", lasting_text(path, self.not_yet[path]))
         return since_s
 

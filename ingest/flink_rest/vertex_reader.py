@@ -48,47 +48,55 @@ async def read_gauges(
     }
     if cursor.reported.count(LISTED) < (TIMES_LISTED_LEAN if lean else TIMES_LISTED):
         cursor.reported.append(LISTED)
-        names, fed = _graph(reading)
-        on_paths = {*fed, *(source for sources in fed.values() for source in sources)}
-        for vertex_id, path in paths.items():
-            if reading.measured_elsewhere and vertex_id not in on_paths:
-                continue
-            answer = await session.get(path, may_be_gone=True) if budget.take() else None
-            if answer is not None:
-                try:
-                    metric_names = listed_names(answer.body)
-                except Skipped as error:
-                    session.skip(path, "bad_payload", str(error))
-                    continue
-                previous_names = [
-                    name for name in cursor.gauges.get(vertex_id, ()) if is_of_event_time(name)
-                ]
-                time_names = (
-                    names_to_ask(vertex_id, names.get(vertex_id, ""), metric_names, fed)
-                    if names
-                    else previous_names
-                )
-                cursor.gauges[vertex_id] = [
-                    *time_names,
-                    *(() if reading.measured_elsewhere else _needed_metrics(metric_names)),
-                ]
+        await _list_metrics(session, budget, reading, cursor, paths)
     cursor.gauges = {
         vertex_id: names
         for vertex_id, names in cursor.gauges.items()
         if names and vertex_id in paths
     }
     for vertex_id, metric_names in cursor.gauges.items():
-        of_vertex = [name for name in metric_names if not source_column(name)]
+        vertex_names = [name for name in metric_names if not source_column(name)]
         head = f"{paths[vertex_id]}?agg=min,max,sum&get="
-        for path in packed_paths(head, map(quote, of_vertex), prefix_bytes):
+        for path in packed_paths(head, map(quote, vertex_names), prefix_bytes):
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
             if answer is not None:
                 reading.gauges.setdefault(vertex_id, []).append(answer)
 
 
+async def _list_metrics(
+    session: RestSession,
+    budget: Budget,
+    reading: JobAnswers,
+    cursor: JobCursor,
+    paths: Mapping[str, str],
+) -> None:
+    """Sets the names in ``cursor.gauges``, which are then requested."""
+    vertex_names, feeders_of = _graph(reading)
+    feeding = {source for sources in feeders_of.values() for source in sources}
+    for vertex_id, path in paths.items():
+        if reading.measured_elsewhere and vertex_id not in {*feeders_of, *feeding}:
+            continue
+        answer = await session.get(path, may_be_gone=True) if budget.take() else None
+        if answer is None:
+            continue
+        try:
+            metric_names = listed_names(answer.body)
+        except Skipped as error:
+            session.skip(path, "bad_payload", str(error))
+            continue
+        if vertex_names:
+            vertex_name = vertex_names.get(vertex_id, "")
+            time_names = names_to_ask(vertex_id, vertex_name, metric_names, feeders_of)
+        else:
+            previous_names = cursor.gauges.get(vertex_id, ())
+            time_names = [name for name in previous_names if is_of_event_time(name)]
+        needed = () if reading.measured_elsewhere else _needed_metrics(metric_names)
+        cursor.gauges[vertex_id] = [*time_names, *needed]
+
+
 def _needed_metrics(metric_names: list[str]) -> list[str]:
-    of_source = [name for name in metric_names if source_column(name)]
-    return [*names_to_request(metric_names), *of_source[:MOST_OF_SOURCES]]
+    source_names = [name for name in metric_names if source_column(name)]
+    return [*names_to_request(metric_names), *source_names[:MOST_OF_SOURCES]]
 
 
 def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
@@ -136,12 +144,14 @@ class VertexReader:
         )
         if reading.measured_elsewhere:
             return
-        unknown = [
+        unmeasured_paths = [
             f"{path}/backpressure"
             for vertex_id, path in self._paths.items()
             if vertex_id not in reading.backpressure
         ]
-        cursor.not_measured_at = self._session.skip_lasting(unknown, cursor.not_measured_at)
+        cursor.not_measured_at = self._session.skip_lasting(
+            unmeasured_paths, cursor.not_measured_at
+        )
 
     async def _read_placement(self) -> None:
         reading, cursor = self._reading, self._cursor
@@ -161,20 +171,20 @@ class VertexReader:
         """Back-pressure is the only figure before 1.13, and the only one that one request returns
         for all subtasks of a large vertex.
         """
-        needed = {
+        backpressure_paths = {
             vertex_id: f"{path}/backpressure"
             for vertex_id, path in self._paths.items()
             if not self._lean
             or not has_time_metrics(self._reading.flink_version)
-            or self._cursor.vertices[vertex_id] > self._at_most(vertex_id)
+            or self._cursor.vertices[vertex_id] > self._max_subtasks(vertex_id)
         }
-        self._reading.backpressure.update(await self._gather(needed))
+        self._reading.backpressure.update(await self._gather(backpressure_paths))
 
     async def _read_metrics(self) -> None:
         reading, cursor = self._reading, self._cursor
         due: list[tuple[str, str]] = []
         for vertex_id, path in self._paths.items():
-            parallelism, at_most = cursor.vertices[vertex_id], self._at_most(vertex_id)
+            parallelism, at_most = cursor.vertices[vertex_id], self._max_subtasks(vertex_id)
             if parallelism > at_most and f"part:{vertex_id[:8]}" not in cursor.reported:
                 cursor.reported.append(f"part:{vertex_id[:8]}")
                 self._session.skip(
@@ -185,7 +195,10 @@ class VertexReader:
                     "Back-pressure is read for all.",
                 )
             subtasks = select_subtasks(
-                parallelism, at_most, _hottest(reading.backpressure.get(vertex_id)), cursor.turn
+                parallelism,
+                at_most,
+                _hottest(reading.backpressure.get(vertex_id)),
+                cursor.turn,
             )
             vertex_paths = subtask_paths(
                 path, subtasks, self._metric_ids(vertex_id), self._prefix_bytes
@@ -214,7 +227,7 @@ class VertexReader:
         names = self._cursor.gauges.get(vertex_id, ())
         return (*self._names, *(quote(name) for name in names if source_column(name)))
 
-    def _at_most(self, vertex_id: str) -> int:
+    def _max_subtasks(self, vertex_id: str) -> int:
         vertices = self._cursor.vertices
         fair_share = self._limits.requests_per_job // (2 * max(1, len(vertices)))
         requests = max(1, min(self._limits.requests_per_vertex, fair_share))

@@ -31,7 +31,7 @@ def readable_errors(
     except (CommitFailedError, TableNotFoundError):
         raise
     except (DeltaError, pa.ArrowException, OSError) as error:
-        why = in_files() or _in_log(folder)
+        why = in_files() or _damage_in_log(folder)
         if not why and isinstance(error, OSError):
             raise  # a full disk or an unreachable storage is no damage; its message says enough
         raise damaged(table, uri, why or _first_line(error)) from error
@@ -64,7 +64,7 @@ def broken_file(table: Table, paths: Iterable[Path]) -> str:
     return ""
 
 
-def _in_log(folder: Path | None) -> str:
+def _damage_in_log(folder: Path | None) -> str:
     log = folder / "_delta_log" if folder else None
     if log is None or not log.exists():
         return ""

@@ -258,20 +258,16 @@ class _StoreReading:
             return
         lines = self._lines_within(page, begin, end)
         last_ns = max((at for at, _ in lines), default=begin)
+        larger = self._store.most_lines if limit >= self._store.usual_lines else 10 * limit
+        larger = min(larger, self._largest)
         if len(page.lines) < limit:
             await self._store_lines(lines)
             self._advance(min(end, self._now_ns))
         elif last_ns > begin:
-            await self._store_lines(
-                [line for line in lines if line[0] < last_ns]
-            )  # the next page begins with the last instant, which may have more lines
+            # The next page begins with the last instant, which may have more lines.
+            await self._store_lines([line for line in lines if line[0] < last_ns])
             self._advance(last_ns)
-        elif (
-            larger := min(
-                self._store.most_lines if limit >= self._store.usual_lines else 10 * limit,
-                self._largest,
-            )
-        ) > limit:
+        elif larger > limit:
             self._limit = larger
         else:
             await self._store_lines(lines)

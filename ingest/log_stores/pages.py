@@ -1,6 +1,5 @@
 """The interface of stores of logs. For a new store, write a ``Store``, register it in
-``collector.store_of``, and add its answers, after its reference, to
-``tests/ingest/log_stores/stores.py``.
+``collector.store_of``, and add its documented answers to ``tests/ingest/log_stores/stores.py``.
 """
 
 from dataclasses import dataclass

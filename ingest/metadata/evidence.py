@@ -77,21 +77,20 @@ def read_evidence(
     selection = SnapshotSelection(cursor.get("jobs"))
     waiting = [str(path) for path in cursor.get("waiting") or ()]
     waiting = list(dict.fromkeys([*waiting, *selection.select(observed)]))[-MOST_WAITING:]
-    records: list[Record] = []
+    files_left, records = source.files_per_cycle, list[Record]()
     reader = _Reader(
         source, cluster, dict(cursor.get("reported") or {}), at, budget or EvidenceBudget()
     )
-    done = 0
-    while done < min(len(waiting), source.files_per_cycle) and reader.budget.seconds > 0:
-        records += reader.read(waiting[done])
-        done += 1
+    while waiting and files_left > 0 and reader.budget.seconds > 0:
+        records += reader.read(waiting.pop(0))
+        files_left -= 1
     observations = [Observed(cluster, at, SOURCE, tuple(records))] if records else []
-    remembered = {
+    next_cursor = {
         "jobs": selection.remembered(at),
-        "waiting": waiting[done:],
+        "waiting": waiting,
         "reported": reader.newest_unreachable(),
     }
-    return observations, {name: value for name, value in remembered.items() if value}
+    return observations, {name: value for name, value in next_cursor.items() if value}
 
 
 def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
@@ -147,7 +146,7 @@ class _Reader:
             return []
         started = time.monotonic()
         try:
-            rows = self._within_time(directory, *location)
+            rows = self._rows_in_time(directory, *location)
         except Skipped as error:
             reason = "too_large" if isinstance(error, TooLarge) else "bad_metadata"
             return [Skip(f"{directory}/{NAME}", reason, str(error))]
@@ -158,7 +157,9 @@ class _Reader:
         self._unreachable.pop(base, None)
         return rows
 
-    def _within_time(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
+    def _rows_in_time(
+        self, directory: str, read_at: str, within: str
+    ) -> list[Reference | Snapshot]:
         if "://" not in read_at:
             return self._rows(directory, read_at, within)
         # A storage client that does not answer keeps its thread, which nothing waits for.

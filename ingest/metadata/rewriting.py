@@ -46,9 +46,9 @@ def encoded(path: str) -> bytes:
 
 def _copy(window: Window, out: BinaryIO, size: int) -> None:
     while size:
-        some = min(size, WINDOW_BYTES)
-        out.write(_take(window, some))
-        size -= some
+        chunk_bytes = min(size, WINDOW_BYTES)
+        out.write(_take(window, chunk_bytes))
+        size -= chunk_bytes
 
 
 def _take(window: Window, size: int) -> bytes:

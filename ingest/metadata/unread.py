@@ -42,10 +42,10 @@ def content_of(file: MetadataFile) -> Content:
                 break
             first = first if len(first) >= MOST_JSON_BYTES else first + chunk
             last = (last + chunk)[-8:]
-            searched = tail + chunk
-            jobs.update(_JOB.findall(searched))
-            has_no_hole = has_no_hole and _HOLE not in searched
-            tail = searched[-len(_HOLE) :]
+            scanned = tail + chunk
+            jobs.update(_JOB.findall(scanned))
+            has_no_hole = has_no_hole and _HOLE not in scanned
+            tail = scanned[-len(_HOLE) :]
     # If the listing has another length, the file was replaced or is being written.
     is_complete = file.size == size
     return Content(

@@ -115,9 +115,9 @@ class Window:
 
     def skip(self, size: int) -> None:
         while size > 0:
-            some = min(size, WINDOW_BYTES)
-            self.take(some)
-            size -= some
+            chunk_bytes = min(size, WINDOW_BYTES)
+            self.take(chunk_bytes)
+            size -= chunk_bytes
 
     @contextmanager
     def nested(self, things: str) -> Iterator[None]:

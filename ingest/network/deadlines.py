@@ -6,7 +6,6 @@ import os
 import socket
 import threading
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
 import requests
@@ -78,12 +77,7 @@ class _Deadline:
         self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self._timer.cancel()
         _current.deadline = None
         self.follow(None)

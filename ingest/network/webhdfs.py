@@ -94,11 +94,11 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
             if not isinstance(statuses, list):
                 raise WebHdfsError(f"The listing of {path} is not in the published form.")
             for status in statuses:
-                yield _entry(status, f"{path.rstrip('/')}/{_child(status)}".rstrip("/") or "/")
+                yield _entry(status, f"{path.rstrip('/')}/{_child_name(status)}".rstrip("/") or "/")
             if not remaining:
                 return
-            last = _child(statuses[-1]) if statuses else ""
-            if not last or (after is not None and _order(last) <= _order(after)):
+            last = _child_name(statuses[-1]) if statuses else ""
+            if not last or (after is not None and _utf8(last) <= _utf8(after)):
                 raise WebHdfsError(
                     f"The pages of {path} never end; check what answers as the NameNode."
                 )
@@ -230,11 +230,11 @@ def _field(document: Any, op: str, *names: str) -> Any:
     return document
 
 
-def _order(name: str) -> bytes:
+def _utf8(name: str) -> bytes:
     return name.encode("utf-8", "surrogatepass")
 
 
-def _child(status: Any) -> str:
+def _child_name(status: Any) -> str:
     name = member(status, "pathSuffix")
     if not isinstance(name, str) or "/" in name or "\x00" in name or name in (".", ".."):
         raise WebHdfsError(

@@ -113,10 +113,6 @@ def _column_of(name: str) -> tuple[int, str, str] | None:
 
 
 def add_to(aggregate: str, value: float, other: float) -> float:
-    return (
-        value + other
-        if aggregate == "sum"
-        else max(value, other)
-        if aggregate == "max"
-        else min(value, other)
-    )
+    if aggregate == "sum":
+        return value + other
+    return max(value, other) if aggregate == "max" else min(value, other)
