@@ -78,9 +78,9 @@ def collect_shard(
         for group in reading.groups():
             group = [_add_files(run, files_within_s) for run in group]
             lake.append(observed for run in group for observed in run.observed)
-            done = [_outcome(run) for run in group]
-            outcomes |= {outcome.cluster: outcome for outcome in done}
-            committed(done)
+            group_outcomes = [_outcome(run) for run in group]
+            outcomes |= {outcome.cluster: outcome for outcome in group_outcomes}
+            committed(group_outcomes)
             for run in group:
                 run.observed.clear()
     return [outcomes[cluster.name] for cluster in clusters if cluster.name in outcomes]

@@ -123,30 +123,32 @@ def canonical_column(
         return pa.chunked_array(
             [canonical_column(chunk, spellings) for chunk in uris.chunks], pa.string()
         )
-    written = uris.cast(pa.string())
-    odd = pc.invert(_is_plain(written))
-    if pc.any(odd).as_py():
+    texts = uris.cast(pa.string())
+    is_odd = pc.invert(_is_plain(texts))
+    if pc.any(is_odd).as_py():
         # Only odd paths are rewritten: a pass over all paths would cost more than all other steps.
-        rewritten = written.filter(odd)
+        rewritten = texts.filter(is_odd)
         for pattern, replacement in _COMMON_SPELLINGS:
             rewritten = pc.replace_substring_regex(
                 rewritten, pattern, replacement, max_replacements=1
             )
-        written = pc.replace_with_mask(written, odd, rewritten)
+        texts = pc.replace_with_mask(texts, is_odd, rewritten)
     aliases = spellings.prefixes()
-    plain = pc.and_not(
-        _is_plain(written),
-        pc.is_in(written, value_set=pa.array([old for old, _ in aliases], pa.string())),
+    is_plain = pc.and_not(
+        _is_plain(texts),
+        pc.is_in(texts, value_set=pa.array([old for old, _ in aliases], pa.string())),
     )
-    irregular = pc.invert(plain)
-    slow = written.filter(irregular).to_pylist()
-    canonical_of = {uri: _or_none(uri, spellings) for uri in set(slow)}
-    respelled = _respell(written, plain, aliases)
+    is_irregular = pc.invert(is_plain)
+    irregular_texts = texts.filter(is_irregular).to_pylist()
+    canonical_of = {uri: _or_none(uri, spellings) for uri in set(irregular_texts)}
+    respelled = _respell(texts, is_plain, aliases)
     return (
         pc.replace_with_mask(
-            respelled, irregular, pa.array([canonical_of[uri] for uri in slow], pa.string())
+            respelled,
+            is_irregular,
+            pa.array([canonical_of[uri] for uri in irregular_texts], pa.string()),
         )
-        if slow
+        if irregular_texts
         else respelled
     )
 
@@ -155,21 +157,22 @@ def _is_plain(written: pa.Array) -> pa.Array:
     return pc.fill_null(pc.match_substring_regex(written, _SURELY_CANONICAL), True)
 
 
-def _respell(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
-    unmoved = plain
-    while aliases and pc.any(unmoved).as_py():
-        moved = pa.repeat(pa.scalar(False), len(written))
+def _respell(texts: pa.Array, is_plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
+    may_have_alias = is_plain
+    while aliases and pc.any(may_have_alias).as_py():
+        was_replaced = pa.repeat(pa.scalar(False), len(texts))
         for old, new in aliases:
             prefix = _join(old, "/")
             matching = pc.and_(
-                pc.and_not(unmoved, moved), pc.fill_null(pc.starts_with(written, prefix), False)
+                pc.and_not(may_have_alias, was_replaced),
+                pc.fill_null(pc.starts_with(texts, prefix), False),
             )
-            written = pc.if_else(
-                matching, pc.utf8_replace_slice(written, 0, len(prefix), _join(new, "/")), written
+            texts = pc.if_else(
+                matching, pc.utf8_replace_slice(texts, 0, len(prefix), _join(new, "/")), texts
             )
-            moved = pc.or_(moved, matching)
-        unmoved = moved
-    return written
+            was_replaced = pc.or_(was_replaced, matching)
+        may_have_alias = was_replaced
+    return texts
 
 
 # The slash that follows distinguishes ``/a`` from ``//a``, which :func:`canonical` must get as it is.

@@ -61,7 +61,7 @@ async def read_metrics(
     client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
     """Jobs and TaskManagers are included if the cluster has no REST address."""
-    span = _due(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
+    span = _due_span(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
     if span is None:
         return SourceRead((), dict(cursor))
     reading = _Reading(
@@ -91,7 +91,7 @@ async def read_metrics(
     )
 
 
-def _due(cursor: Mapping[str, Any], now_s: float, step_s: int) -> _Span | None:
+def _due_span(cursor: Mapping[str, Any], now_s: float, step_s: int) -> _Span | None:
     newest = (int(now_s) // step_s - 1) * step_s
     until = cursor.get("until_s")
     read_to = (
@@ -113,13 +113,8 @@ class _Reading:
         span: _Span,
         is_alone: bool,
     ) -> None:
-        self._client, self._source, self._cluster, self._span, self._is_alone = (
-            client,
-            source,
-            cluster,
-            span,
-            is_alone,
-        )
+        self._client, self._source, self._cluster = client, source, cluster
+        self._span, self._is_alone = span, is_alone
         self._records: dict[datetime, list[Record]] = defaultdict(list)
         self.skips: list[Skip] = []
         self.jobs: list[str] = []
@@ -140,7 +135,7 @@ class _Reading:
         for job_id in self.jobs:
             await self._read_job(*newest[job_id])
         if self._is_alone:
-            self._take(rows.taskmanagers(await self._series(TASKMANAGER_NAMES)))
+            self._add(rows.taskmanagers(await self._series(TASKMANAGER_NAMES)))
 
     async def _read_job(self, at: datetime, job: Job) -> None:
         try:
@@ -149,10 +144,10 @@ class _Reading:
             self._skip_job(job, error)
             return
         if self._is_alone:
-            self._take([(at, rows.with_vertices(job, subtasks))])
-        self._take(subtasks.rows(job.job_id, with_placement=self._is_alone))
+            self._add([(at, rows.with_vertices(job, subtasks))])
+        self._add(subtasks.rows(job.job_id, with_placement=self._is_alone))
         try:
-            self._take(
+            self._add(
                 gauge_rows(
                     job.job_id, await self._query(gauges_query(self._source.selector, job.job_id))
                 )
@@ -169,7 +164,7 @@ class _Reading:
             )
         )
 
-    def _take(self, records: Iterable[tuple[datetime, Record]]) -> None:
+    def _add(self, records: Iterable[tuple[datetime, Record]]) -> None:
         for at, record in records:
             self._records[at].append(record)
 

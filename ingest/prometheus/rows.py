@@ -78,19 +78,19 @@ class Subtasks:
         ] = {}
         self._labels: dict[tuple[str, int, int], Mapping[str, str]] = {}
         self.names: dict[str, str] = {}
-        for series in all_series:
-            self._take(series)
+        for one_series in all_series:
+            self._add_series(one_series)
 
-    def _take(self, series: Series) -> None:
-        column, rank = TASK_NAMES.get(series.labels.get("__name__", ""), ("", 0))
-        vertex = series.labels.get("task_id", "")
-        subtask = number_in(series.labels.get("subtask_index"))
-        attempt = number_in(series.labels.get("task_attempt_num"))
+    def _add_series(self, one_series: Series) -> None:
+        column, rank = TASK_NAMES.get(one_series.labels.get("__name__", ""), ("", 0))
+        vertex = one_series.labels.get("task_id", "")
+        subtask = number_in(one_series.labels.get("subtask_index"))
+        attempt = number_in(one_series.labels.get("task_attempt_num"))
         if not column or not is_flink_id(vertex) or subtask is None or subtask >= MAX_PARALLELISM:
             return
-        self.names.setdefault(vertex, series.labels.get("task_name", ""))
-        self._labels[vertex, subtask, attempt or 0] = series.labels
-        for at, value in series.samples:
+        self.names.setdefault(vertex, one_series.labels.get("task_name", ""))
+        self._labels[vertex, subtask, attempt or 0] = one_series.labels
+        for at, value in one_series.samples:
             columns = (
                 self._values.setdefault((vertex, at), {})
                 .setdefault(subtask, {})
@@ -164,15 +164,16 @@ def _by_owner(
     is_id: Callable[[str], bool],
     name_label: str,
 ) -> Iterator[tuple[str, str | None, datetime, dict[str, float]]]:
+    """Id, name, instant and columns of each job or TaskManager."""
     values: dict[tuple[str, float], dict[str, tuple[int, float]]] = defaultdict(dict)
     names: dict[str, str] = {}
-    for series in all_series:
-        column, rank = columns_by_name.get(series.labels.get("__name__", ""), ("", 0))
-        owner = series.labels.get(id_label, "")
+    for one_series in all_series:
+        column, rank = columns_by_name.get(one_series.labels.get("__name__", ""), ("", 0))
+        owner = one_series.labels.get(id_label, "")
         if not column or not is_id(owner):
             continue
-        names[owner] = series.labels.get(name_label, "")
-        for at, value in series.samples:
+        names[owner] = one_series.labels.get(name_label, "")
+        for at, value in one_series.samples:
             _keep_best(values[owner, at], column, rank, value)
     for (owner, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
         numbers = {column: value for column, (_, value) in columns.items()}
@@ -216,7 +217,7 @@ def taskmanagers(all_series: Iterable[Series]) -> Iterator[tuple[datetime, TaskM
 
 
 def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:
-    return None if sample is None else _READ.get(column, real)(sample[1])
+    return None if sample is None else _PARSERS.get(column, real)(sample[1])
 
 
 def _whole(value: float) -> int | None:
@@ -243,7 +244,7 @@ def _keep_best(columns: dict[str, tuple[int, float]], column: str, rank: int, va
         columns[column] = (rank, value)
 
 
-_READ: dict[str, Callable[[Any], float | int | None]] = {
+_PARSERS: dict[str, Callable[[Any], float | int | None]] = {
     "records_in": _whole,
     "records_out": _whole,
     "watermark_ms": _signed,

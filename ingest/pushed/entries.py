@@ -83,7 +83,7 @@ _CONTAINERS = _names(
 _HOSTS = _names("host.name", "host.hostname", "hostname", "host", "service.instance.id")
 _ORIGINS = (_PODS, _FILES, _CONTAINERS, _HOSTS)
 _JSON = json.JSONEncoder(ensure_ascii=False, default=bytes.decode)
-_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +95,11 @@ class Entry:
     stamp: str = ""
 
 
-def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
+def origin_of(fields: Mapping[str, Any]) -> dict[str, str]:
     origin = {
-        name.full: _find(about, name)
+        name.full: _find(fields, name)
         for names in _ORIGINS
-        if names.are_in(about)
+        if names.are_in(fields)
         for name in names.names
     }
     return {
@@ -120,14 +120,14 @@ def process_at(origin: str, host: str | None) -> str:
 
 class Processes:
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str | None], str] = {}
+        self._names: dict[tuple[str, str | None], str] = {}
         self._origins = Count(MAX_ORIGINS, "pods, files, containers and hosts that lines are from")
 
     def __call__(self, origin: str, host: str | None) -> str:
-        name = self._known.get((origin, host))
+        name = self._names.get((origin, host))
         if name is None:
             self._origins.add()
-            name = self._known[origin, host] = process_at(origin, host)
+            name = self._names[origin, host] = process_at(origin, host)
         return name
 
 
@@ -138,17 +138,15 @@ def entry_of(
     written: str | None = None,
     process_at: Callable[[str, str | None], str] = process_at,
 ) -> Entry | None:
-    """``about``: fields shared by several records (labels, resource attributes)."""
+    """``about``: fields shared by several records (labels, resource attributes). ``written``: the
+    record as JSON text.
+    """
     process = _process({**about, **record} if about else record, process_at)
     stamp = _stamp(record)
     if _has_logger(record):
         try:
             # In JSON, line ends are only between values.
-            line = (
-                _JSON.encode(record)
-                if written is None
-                else written.replace("\n", " ").replace("\r", " ")
-            )
+            line = _JSON.encode(record) if written is None else re.sub(r"[\r\n]", " ", written)
             return Entry(process, line[:MAX_LINE_CHARACTERS], stamp)
         except RecursionError:
             return None
@@ -191,11 +189,11 @@ def _stamp(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def _process(about: Mapping[str, Any], process_at: Callable[[str, str | None], str]) -> str:
+def _process(fields: Mapping[str, Any], process_at: Callable[[str, str | None], str]) -> str:
     for names in _ORIGINS:
-        if process := _first(about, names):
+        if process := _first(fields, names):
             host = (
-                (_first(about, _HOSTS) or "")[:MAX_ORIGIN_CHARACTERS] if names is _FILES else None
+                (_first(fields, _HOSTS) or "")[:MAX_ORIGIN_CHARACTERS] if names is _FILES else None
             )
             return process_at(process[-MAX_ORIGIN_CHARACTERS:], host)
     return UNNAMED
@@ -203,13 +201,14 @@ def _process(about: Mapping[str, Any], process_at: Callable[[str, str | None], s
 
 def plain_name(text: str) -> str:
     return (
-        _PLAIN.sub("_", text).removesuffix(".log")[-MAX_PROCESS_CHARACTERS:].strip("._-") or UNNAMED
+        _NOT_PLAIN.sub("_", text).removesuffix(".log")[-MAX_PROCESS_CHARACTERS:].strip("._-")
+        or UNNAMED
     )
 
 
-def _first(about: Mapping[str, Any], names: _Names) -> str | None:
-    for name in names.names if names.are_in(about) else ():
-        value = _find(about, name)
+def _first(fields: Mapping[str, Any], names: _Names) -> str | None:
+    for name in names.names if names.are_in(fields) else ():
+        value = _find(fields, name)
         if isinstance(value, str) and value and not value.isspace():
             return value
     return None

@@ -55,10 +55,8 @@ def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, A
         except (ValueError, RecursionError) as error:
             document = None
             written = text[start : start + SHOWN_CHARACTERS]
-            failures = failures + 1
-            vain_characters_left = vain_characters_left - (
-                _end_of_reading(error, len(text)) - start
-            )
+            failures += 1
+            vain_characters_left -= _end_of_reading(error, len(text)) - start
             if failures > MAX_FAILURES or vain_characters_left < 0:
                 raise Refused(
                     f"The body has {failures:,} places without a whole JSON object, the last one at "

@@ -39,10 +39,10 @@ class MetricsSpool(SharedFolder):
 
     def _check_room(self) -> None:
         files = list(self.folder.glob("*.jsonl"))
-        waiting = sum(path.stat().st_size for path in files)
-        if waiting > MAX_BYTES or len(files) > MAX_FILES:
+        size = sum(path.stat().st_size for path in files)
+        if size > MAX_BYTES or len(files) > MAX_FILES:
             raise Behind(
-                f"{waiting:,} bytes of samples that were pushed are not read yet; the collector "
+                f"{size:,} bytes of samples that were pushed are not read yet; the collector "
                 "has to catch up first."
             )
         self.check_disk()

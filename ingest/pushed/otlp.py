@@ -132,18 +132,15 @@ def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
     at = _nanoseconds(record.get("timeUnixNano"))
     observed_at = _nanoseconds(record.get("observedTimeUnixNano"))
     body = value_of_json(record.get("body"), parts)
-    about = attributes_of_json(record, "attributes", parts)
-    return _Record(at, observed_at, record.get("severityText"), body, about)
+    record_attributes = attributes_of_json(record, "attributes", parts)
+    return _Record(at, observed_at, record.get("severityText"), body, record_attributes)
 
 
 def _nanoseconds(value: Any) -> str:
-    text = (
-        value.decode()
-        if isinstance(value, bytes)
-        else str(value or "")
-        if isinstance(value, str | int)
-        else ""
-    )
+    if isinstance(value, bytes):
+        text = value.decode()
+    else:
+        text = str(value or "") if isinstance(value, str | int) else ""
     return text if len(text) <= MAX_NUMBER_CHARACTERS else ""
 
 
@@ -156,8 +153,8 @@ def _entry(
         else _appender_record(record, scope) or {"body": record.body}
     )
     stamped_fields = {**fields, "stamp": record.at or record.observed_at}
-    about = {**resource, **record.attributes}
-    entry = entry_of(stamped_fields, about, process_at=processes)
+    shared_fields = {**resource, **record.attributes}
+    entry = entry_of(stamped_fields, shared_fields, process_at=processes)
     return entry or Skip(
         f"record of {record.at[:40] or 'no time'}", "no_text", "Its body has no text."
     )
@@ -167,14 +164,14 @@ def _appender_record(record: _Record, scope: str) -> dict[str, Any] | None:
     """The record in Elastic's common schema if a logging library sent it; ``None`` for a line of a
     file.
     """
-    about, level, body = record.attributes, record.level, record.body
-    logger = about.get("log.logger") or about.get("code.namespace") or scope
-    is_from_file = "log.file.name" in about or "log.file.path" in about
+    names, level, body = record.attributes, record.level, record.body
+    logger = names.get("log.logger") or names.get("code.namespace") or scope
+    is_from_file = "log.file.name" in names or "log.file.path" in names
     instant = None if is_from_file else _instant(record.at)
     if not (isinstance(body, str) and isinstance(level, str) and level and logger and instant):
         return None
     fields = {"@timestamp": instant, "log.level": level, "log.logger": logger, "message": body}
-    trace = about.get("exception.stacktrace")
+    trace = names.get("exception.stacktrace")
     return {**fields, "error.stack_trace": trace} if trace else fields
 
 

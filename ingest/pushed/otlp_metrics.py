@@ -58,6 +58,8 @@ _NOT_A_SAMPLE = "no numbers, or of no instant"
 
 @dataclass(slots=True)
 class Pushed:
+    """``unread``: (reason, metric) → number of samples."""
+
     samples: list[Sample] = field(default_factory=list)
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 

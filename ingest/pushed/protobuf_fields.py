@@ -14,7 +14,7 @@ from ingest.pushed.bounds import Count
 
 KEPT_DEPTH = 60
 """Deeper fields are left empty, since decoders refuse messages of more than 100 levels."""
-MAX_UNSEEN_BYTES = 64 * 1024
+MAX_UNCOUNTED_BYTES = 64 * 1024
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _NUMBER = re.compile(rb"[\x80-\xff]{0,9}[\x00-\x7f]")
 
@@ -37,7 +37,7 @@ def contents(body: bytes, tag: int, parts: Count) -> Iterator[bytes]:
 
 def message_of(content: bytes, kind: Any, parts: Count) -> Any:
     """Raises ``DecodeError`` or ``ValueError``."""
-    if len(content) <= MAX_UNSEEN_BYTES:
+    if len(content) <= MAX_UNCOUNTED_BYTES:
         with suppress(DecodeError):
             return kind.FromString(content)
     return kind.FromString(
@@ -81,6 +81,7 @@ def _content(
 
 
 def _field(body: bytes, at: int, end: int) -> tuple[int, int, int]:
+    """The tag, and where the content begins and ends."""
     tag, begins = _number(body, at, end)
     kind = tag & 7
     if kind == _LENGTH:

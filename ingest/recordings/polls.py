@@ -146,9 +146,9 @@ class Polls:
         if job.terminal and len(self._cache.ended) < MAX_JOBS_REMEMBERED:
             self._cache.ended[job.job_id] = job.state
         without_overview = [reading for reading in readings if reading.overview is None]
-        with_job = next((reading for reading in without_overview if reading.job), None)
-        if with_job:
-            with_job.overview = job.answer
+        job_reading = next((reading for reading in without_overview if reading.job), None)
+        if job_reading:
+            job_reading.overview = job.answer
         elif not is_reported and without_overview:
             without_overview[0].overview = job.answer
         elif not is_reported:

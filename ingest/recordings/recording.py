@@ -41,20 +41,21 @@ class SnapshotFiles:
         if not self._files or not observed:
             return
         at = max(reading.observed_at for reading in observed)
-        chosen = self._selection.select(observed)
-        self._read_or_listed.update(chosen)
-        for snapshot in (*chosen, *self._without_full_size(observed)):
+        selected = self._selection.select(observed)
+        self._read_or_listed.update(selected)
+        for snapshot in (*selected, *self._without_full_size(observed)):
             path = self._files.get(_key(snapshot))
             if path is not None:
                 records, size = self._read(path, snapshot)
                 yield (
                     Observed(
-                        self._cluster, at, SOURCE, records if snapshot in chosen else records[-1:]
+                        self._cluster, at, SOURCE, records if snapshot in selected else records[-1:]
                     ),
                     size,
                 )
 
     def _without_full_size(self, observed: Sequence[Observed]) -> list[str]:
+        """Paths of completed checkpoints for which REST has no full size (before 1.15)."""
         records = (
             record
             for reading in observed
@@ -77,8 +78,8 @@ class SnapshotFiles:
         try:
             size = path.stat().st_size
             # No time of modification: that of the copy is not the file's.
-            written = f"{canonical(snapshot).removesuffix(f'/{NAME}')}/{NAME}"
-            file = MetadataFile(written, size, None, str(path), str(self._directory))
+            flink_path = f"{canonical(snapshot).removesuffix(f'/{NAME}')}/{NAME}"
+            file = MetadataFile(flink_path, size, None, str(path), str(self._directory))
             return tuple(rows_of(file, MOST_FILE_BYTES)), size
         except (Skipped, BadUri, OSError) as error:
             return (
@@ -121,13 +122,15 @@ class Bundle:
 
 def bundle_at(directory: Path) -> Bundle:
     skips: list[Skip] = []
-    rest = (path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz"))
-    logs = (
+    rest_files = (
+        path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz")
+    )
+    log_files = (
         path
         for path in (directory / "logs").rglob("*")
         if not path.is_dir() and not _NOT_A_LOG.fullmatch(path.name)
     )
-    files = [tuple(_readable(directory, sorted(paths), skips)) for paths in (rest, logs)]
+    files = [tuple(_readable(directory, sorted(paths), skips)) for paths in (rest_files, log_files)]
     return Bundle(directory, files[0], files[1], tuple(skips[:_MOST_SKIPS]))
 
 

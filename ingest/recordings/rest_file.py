@@ -109,25 +109,25 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
 
 
 def _record(line: Line, file: str, previous_at: datetime) -> Recorded:
-    def skipped(reason: str, detail: str) -> Recorded:
+    def skip_line(reason: str, detail: str) -> Recorded:
         skip = Skip(f"{file}:{line.number}", reason, detail)
         return Recorded(previous_at, line.size_bytes, skip=skip)
 
     if line.content is None:
-        return skipped("too_large", f"a line of {line.size_bytes} bytes is not read")
+        return skip_line("too_large", f"a line of {line.size_bytes} bytes is not read")
     try:
         entry, held_bytes = decoded(line.content)
     except TooManyValues as error:
-        return skipped("too_large", f"the line is not read: {error}")
+        return skip_line("too_large", f"the line is not read: {error}")
     except (ValueError, RecursionError):
-        return skipped("bad_json", "the line is no JSON document")
+        return skip_line("bad_json", "the line is no JSON document")
     try:
         fields = Fields(entry)
         at = _time(fields.raw("ts"))
         path = fields.required_text("path")
         status = fields.required_integer("status")
     except Skipped as error:
-        return skipped("bad_json", f"no recorded answer: {error}")
+        return skip_line("bad_json", f"no recorded answer: {error}")
     if entry.get("method", "GET") != "GET" or not is_read(path):
         return Recorded(at, line.size_bytes)
     answer = Answer(path, at, entry.get("body"), held_bytes)

@@ -62,5 +62,8 @@ def redact_keys(text: str, *, open_before: bool) -> tuple[str, bool]:
         end = _END.search(text, at, at + LONGEST)
         if end is None and len(text) - at <= LONGEST:
             return "".join(pieces) + ("\n" if text.endswith("\n") else ""), True
-        at = end.end() if end and end["end"] else end.start() if end else at + LONGEST
+        if end is None:
+            at += LONGEST
+        else:
+            at = end.end() if end["end"] else end.start()
         is_open = False

@@ -113,10 +113,10 @@ def _redact(text: str) -> str:
 
 def _by_groups(text: str) -> Iterator[str]:
     group: list[str] = []
-    left = 0
+    lines_left = 0
     for line in text.splitlines(keepends=True):
-        left = LINES_AFTER if is_suspicious(line) else left - 1
-        if left >= 0:
+        lines_left = LINES_AFTER if is_suspicious(line) else lines_left - 1
+        if lines_left >= 0:
             group.append(line)
             continue
         if group:

@@ -135,13 +135,13 @@ class Tape:
             for offset in set(answers.values())
             if offset is not None
         }
-        return [
-            {"id": name, "value": entries[offset][name_in_entry]}
-            for name, offset in answers.items()
-            if offset is not None
-            and (name_in_entry := name if name in entries[offset] else name.partition(".")[2])
-            in entries[offset]
-        ]
+        values = []
+        for name, offset in answers.items():
+            entry = {} if offset is None else entries[offset]
+            name_in_entry = name if name in entry else name.partition(".")[2]
+            if name_in_entry in entry:
+                values.append({"id": name, "value": entry[name_in_entry]})
+        return values
 
     def lines(self, log: Path, from_ms: int) -> Iterator[tuple[int, bytes]]:
         """Times and lines from ``from_ms`` on. A line without time has that of the line before."""

@@ -162,14 +162,14 @@ def read_rows(
     with fsspec.open(local_path(file), "rb", compression=compression) as stream:
         sample = stream.read(_SAMPLE_BYTES)
     text = sample.decode("utf-8-sig", "replace")
-    first = text.partition("\n")[0].rstrip("\r")
+    first_line = text.partition("\n")[0].rstrip("\r")
     if columns is not None:
         return _csv_rows(file, compression, columns, delimiter or ",", skip=0)
     if (tool := _tool_of(text)) is not None:
         return _printed_rows(file, compression, tool)
-    if _IMAGE_ROW.fullmatch(first):
+    if _IMAGE_ROW.fullmatch(first_line):
         return _csv_rows(file, compression, _IMAGE, "\t", skip=0)
-    header, separator = _header(first, delimiter)
+    header, separator = _header(first_line, delimiter)
     if header is not None:
         return _csv_rows(file, compression, header, separator, skip=1)
     complete_lines = text if len(sample) < _SAMPLE_BYTES else text[: text.rfind("\n") + 1]
@@ -291,14 +291,14 @@ def _csv_rows(
     places = _by_meaning(file, names)
     meaning_of = {f"c{place}": meaning for meaning, place in places.items()}
 
-    def numbered() -> Iterator[_Batch]:
+    def read_batches() -> Iterator[_Batch]:
         for numbers, batch in _arrow_csv(
             file, compression, len(names), list(meaning_of), separator, skip
         ):
             yield numbers, batch.rename_columns([meaning_of[name] for name in batch.schema.names])
 
     is_of_s3 = {"bucket", "key"} <= places.keys()
-    return InventoryRows("CSV", numbered(), line, url_encoded=is_of_s3)
+    return InventoryRows("CSV", read_batches(), line, url_encoded=is_of_s3)
 
 
 def _arrow_csv(
@@ -387,7 +387,7 @@ class _LineCounter(io.RawIOBase):
 
 
 def _printed_rows(file: str, compression: str, tool: _Tool) -> InventoryRows:
-    def numbered() -> Iterator[_Batch]:
+    def read_batches() -> Iterator[_Batch]:
         totals, rows, directories = [], 0, 0
         for numbers, batch in _arrow_csv(file, compression, 1, ["c0"], "\x01", 0):
             text = as_text(batch.column(0), partial(_line_of, file, numbers))
@@ -422,21 +422,25 @@ def _printed_rows(file: str, compression: str, tool: _Tool) -> InventoryRows:
                 )
             )
 
-    return InventoryRows("text", numbered(), line)
+    return InventoryRows("text", read_batches(), line)
 
 
 def _tool_of(text: str) -> _Tool | None:
-    first = next((line_text for line_text in text.splitlines() if line_text.strip()), "")
-    if _NOT_RECURSIVE.fullmatch(first):
+    first_line = next((line_text for line_text in text.splitlines() if line_text.strip()), "")
+    if _NOT_RECURSIVE.fullmatch(first_line):
         return PRINTED[0]
     return next(
-        (tool for tool in PRINTED if re.match(tool.row, first) or tool.between.fullmatch(first)),
+        (
+            tool
+            for tool in PRINTED
+            if re.match(tool.row, first_line) or tool.between.fullmatch(first_line)
+        ),
         None,
     )
 
 
-def as_text(column: pa.Array, where: Callable[[int], tuple[str, Message]]) -> pa.Array:
-    """``where``: row → file and place in words. Raises ``Refused`` for bytes that are not UTF-8."""
+def as_text(column: pa.Array, place_of: Callable[[int], tuple[str, Message]]) -> pa.Array:
+    """``place_of``: row → file, and place in words. Raises ``Refused`` if bytes are not UTF-8."""
     try:
         return column.cast(pa.string())
     except pa.ArrowInvalid:
@@ -444,21 +448,21 @@ def as_text(column: pa.Array, where: Callable[[int], tuple[str, Message]]) -> pa
             try:
                 (value or b"").decode()
             except UnicodeDecodeError:
-                raise unreadable(*where(at), message("text in UTF-8"), value) from None
+                raise unreadable(*place_of(at), message("text in UTF-8"), value) from None
         raise
 
 
-def _header(first: str, delimiter: str | None) -> tuple[list[str] | None, str]:
-    if match := _IMAGE_HEADER.match(first):
-        return first.split(match[1]), match[1]
+def _header(first_line: str, delimiter: str | None) -> tuple[list[str] | None, str]:
+    if match := _IMAGE_HEADER.match(first_line):
+        return first_line.split(match[1]), match[1]
     for separator in (delimiter,) if delimiter else _SEPARATORS:
-        names = _fields(first, separator)[0] if first else []
+        names = _fields(first_line, separator)[0] if first_line else []
         keys = {letters(name) for name in names}
         if keys & {*MEANINGS["path"], *MEANINGS["key"], *MEANINGS["name"]} and not any(
             name[:1].isdigit() for name in names
         ):
             return names, separator
-    return None, delimiter or ("\t" if "\t" in first else ",")
+    return None, delimiter or ("\t" if "\t" in first_line else ",")
 
 
 def _fields(text: str, separator: str) -> list[list[str]]:

@@ -91,18 +91,14 @@ class _Walk:
         earlier_parts: list[Progress],
         visited: VisitedDirectories,
     ) -> None:
-        self.root, self.snapshot, self.spellings, self.parts = (
-            root,
-            snapshot,
-            spellings,
-            earlier_parts,
-        )
-        self.visited = visited
+        self.root, self.snapshot, self.spellings = root, snapshot, spellings
+        self.parts, self.visited = earlier_parts, visited
         finished = {directory for part in earlier_parts for directory in part.directories}
         listed_directories = {directory for part in earlier_parts for directory in part.found}
-        self.waiting: queue.LifoQueue[str | None] = queue.LifoQueue()
+        self.directories_to_list: queue.LifoQueue[str | None] = queue.LifoQueue()
+        """None ends a thread."""
         for directory in ({""} | listed_directories) - finished:
-            self.waiting.put(directory)
+            self.directories_to_list.put(directory)
         self.lock = threading.Lock()
         self.failure: BaseException | None = None
 
@@ -124,13 +120,13 @@ class _Walk:
         for worker in workers:
             worker.start()
         try:
-            self.waiting.join()
+            self.directories_to_list.join()
         except BaseException as error:
             self.failure = error
             raise
         finally:
             for _ in workers:
-                self.waiting.put(None)
+                self.directories_to_list.put(None)
             for worker in workers:
                 worker.join()
         if self.failure is not None:
@@ -147,8 +143,11 @@ class _Walk:
                 except BaseException as error:
                     self.failure = error
                 finally:
-                    self.waiting.task_done()
-            sink.end_part() if self.failure is None else sink.abandon()
+                    self.directories_to_list.task_done()
+            if self.failure is None:
+                sink.end_part()
+            else:
+                sink.abandon()
         except BaseException as error:
             self.failure = error
             sink.abandon()
@@ -156,13 +155,13 @@ class _Walk:
     def _next(self, sink: "_Sink") -> str | None:
         while True:
             try:
-                return self.waiting.get(timeout=SECONDS_A_PART)
+                return self.directories_to_list.get(timeout=SECONDS_A_PART)
             except queue.Empty:
                 # Save this thread's rows: another thread may list a large directory for long.
                 sink.end_part()
 
     def _list(self, listable: Directories, directory: str, sink: "_Sink") -> None:
-        directories: list[str] = []
+        subdirectories: list[str] = []
         unlisted: list[Unlisted] = []
         try:
             directory_name = DirectoryName(self.root.uri, directory)
@@ -174,7 +173,7 @@ class _Walk:
                     return
                 name = f"{directory}/{entry.name}"
                 if entry.kind is Kind.DIRECTORY:
-                    directories.append(name)
+                    subdirectories.append(name)
                 elif entry.kind is Kind.FILE:
                     sink.add(name, entry)
                 elif (skip := self._link(name, entry)) is not None:
@@ -185,9 +184,9 @@ class _Walk:
                 unlisted.append(self._skip(directory, error))
         except (OSError, ValueError) as error:
             unlisted.append(self._skip(directory, error))
-        sink.end_directory(directory, directories, unlisted)
-        for name in directories:
-            self.waiting.put(name)
+        sink.end_directory(directory, subdirectories, unlisted)
+        for name in subdirectories:
+            self.directories_to_list.put(name)
 
     def _link(self, name: str, entry: Entry) -> Unlisted | None:
         try:

@@ -114,17 +114,17 @@ class Snapshot:
         for name in self._names():
             if name.startswith("part-") and name.endswith(".parquet"):
                 with self._filesystem.open(f"{self._path}/{name}", "rb") as stream:
-                    written = json.loads((pq.read_metadata(stream).metadata or {})[_PROGRESS])
-                written["unlisted"] = [Unlisted(**skip) for skip in written["unlisted"]]
-                yield name, Progress(**written)
+                    document = json.loads((pq.read_metadata(stream).metadata or {})[_PROGRESS])
+                document["unlisted"] = [Unlisted(**skip) for skip in document["unlisted"]]
+                yield name, Progress(**document)
 
     def listed(self) -> Listed | None:
-        written = self.read_json(LISTED)
-        if written is None:
+        document = self.read_json(LISTED)
+        if document is None:
             return None
-        written["unlisted"] = tuple(Unlisted(**skip) for skip in written["unlisted"])
-        written["as_of"] = datetime.fromisoformat(written["as_of"])
-        return Listed(directory=self.directory, **written)
+        document["unlisted"] = tuple(Unlisted(**skip) for skip in document["unlisted"])
+        document["as_of"] = datetime.fromisoformat(document["as_of"])
+        return Listed(directory=self.directory, **document)
 
     def finish(
         self, root: str, read_at: str | None, as_of: datetime, parts: Iterable[Progress]
@@ -139,9 +139,9 @@ class Snapshot:
                 # A killed process left this file.
                 self._filesystem.rm_file(f"{self._path}/{name}")
         listed = Listed(root, read_at, self.directory, files, total, tuple(unlisted), as_of)
-        written = asdict(listed) | {"as_of": as_of.isoformat()}
-        del written["directory"]
-        self.write_json(LISTED, written)
+        document = asdict(listed) | {"as_of": as_of.isoformat()}
+        del document["directory"]
+        self.write_json(LISTED, document)
         return listed
 
     def read_json(self, name: str) -> dict[str, Any] | None:
