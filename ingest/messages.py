@@ -229,11 +229,11 @@ def placeholders(template: str) -> dict[str, str]:
     return kinds
 
 
-def rendered(
-    shown: str,
-    translate: Callable[[Message], str],
-    fill: Callable[[str, Mapping[str, str]], str],
-) -> str:
+Translate = Callable[[Message], str]
+Fill = Callable[[str, Mapping[str, str]], str]
+
+
+def rendered(shown: str, translate: Translate, fill: Fill) -> str:
     """``translate`` returns the template in another language, ``fill`` inserts the values."""
     if not isinstance(shown, Message):
         return shown
@@ -244,12 +244,7 @@ def rendered(
     return fill(translate(shown), texts)
 
 
-def _translate(
-    kind: str,
-    value: Any,
-    translate: Callable[[Message], str],
-    fill: Callable[[str, Mapping[str, str]], str],
-) -> str:
+def _translate(kind: str, value: Any, translate: Translate, fill: Fill) -> str:
     if kind == "bytes" and abs(value) < 1000:
         return rendered(plural(value, "{count:count} byte", "{count:count} bytes"), translate, fill)
     if kind == "names":

@@ -98,10 +98,7 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
                 run.reachable = run.reachable and run.rest is not None
                 reason = "unreachable" if not run.reachable else "error"
                 run.error = run.error or error_text
-                run.skip(
-                    "rest",
-                    Skip(f"cluster {run.cluster.name}", reason, error_text),
-                )
+                run.skip("rest", Skip(f"cluster {run.cluster.name}", reason, error_text))
     run.took_s = time.monotonic() - began
     run.stalled_s = stall.total_s_since(began)
 
@@ -150,11 +147,7 @@ def _read_files(run: ClusterRun) -> None:
                 run.error = run.error or (reason if isinstance(error, IngestError) else None)
                 run.skip(
                     source.name,
-                    Skip(
-                        f"source {source.name} of {run.cluster.name}",
-                        "unreadable_file",
-                        reason,
-                    ),
+                    Skip(f"source {source.name} of {run.cluster.name}", "unreadable_file", reason),
                 )
 
 

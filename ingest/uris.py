@@ -68,8 +68,7 @@ class Spellings:
 
     def _apply_first(self, uri: str) -> str | None:
         return next(
-            (_join(new, uri[len(old) :]) for old, new in self._prefixes if is_below(uri, old)),
-            None,
+            (_join(new, uri[len(old) :]) for old, new in self._prefixes if is_below(uri, old)), None
         )
 
     def _refuse_circle(self, old: str, new: str) -> None:
@@ -82,10 +81,8 @@ class Spellings:
             target = replaced
         raise BadUri(
             old,
-            (
-                f"is an alias of {new!r}, which leads back to it; remove one of the "
-                "aliases that form the circle."
-            ),
+            f"is an alias of {new!r}, which leads back to it; remove one of the "
+            "aliases that form the circle.",
         )
 
 
@@ -203,10 +200,8 @@ def _normalise(uri: str) -> str:
     if "\x00" in uri:
         raise BadUri(
             uri,
-            (
-                "contains a null character, which is not allowed in a path; check where "
-                "it was read from."
-            ),
+            "contains a null character, which is not allowed in a path; check where "
+            "it was read from.",
         )
     scheme, authority, path = _split(_UNDECODABLE.sub("\ufffd", uri))
     path = _normalise_path(_decode(path, uri))
@@ -253,17 +248,13 @@ def _decode(path: str, uri: str) -> str:
         if "\x00" in path:
             raise BadUri(
                 uri,
-                (
-                    "contains an encoded null character, which is not allowed in a path; "
-                    "check where it was read from."
-                ),
+                "contains an encoded null character, which is not allowed in a path; "
+                "check where it was read from.",
             )
     raise BadUri(
         uri,
-        (
-            f"is percent-encoded more than {_MOST_ENCODINGS} times over; give the name as "
-            "the storage has it."
-        ),
+        f"is percent-encoded more than {_MOST_ENCODINGS} times over; give the name as "
+        "the storage has it.",
     )
 
 

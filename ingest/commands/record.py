@@ -142,22 +142,19 @@ def run(args: argparse.Namespace) -> int:
             f"--every must be at least {SAME_PATH_PAUSE_S:g} s: JobManagers are not asked the same "
             "more often."
         )
-    source = source_of(args, "recorded", args.url)
-    summary = asyncio.run(_record(args, source))
+    summary = asyncio.run(
+        record(
+            source_of(args, "recorded", args.url),
+            args.out,
+            seconds=args.seconds,
+            every_s=args.every,
+            max_bytes=MOST_BYTES,
+            at=lambda: datetime.now(UTC),
+            progress=lambda line: print(f"record: {line}", file=sys.stderr, flush=True),
+        )
+    )
     print(summary_text(summary))
     return 1 if summary.skips or summary.error else 0
-
-
-async def _record(args: argparse.Namespace, source: ClusterSource) -> RecordSummary:
-    return await record(
-        source,
-        args.out,
-        seconds=args.seconds,
-        every_s=args.every,
-        max_bytes=MOST_BYTES,
-        at=lambda: datetime.now(UTC),
-        progress=lambda line: print(f"record: {line}", file=sys.stderr, flush=True),
-    )
 
 
 def summary_text(summary: RecordSummary) -> str:

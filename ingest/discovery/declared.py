@@ -196,9 +196,8 @@ def _source(section: Section) -> DiscoverySource:
 
 def _files(section: Section) -> tuple[str, ...]:
     files = section.texts("files")
-    if not files or not all(
-        file.endswith(FILE_ENDINGS) and Path(file).is_absolute() for file in files
-    ):
+    are_valid = (file.endswith(FILE_ENDINGS) and Path(file).is_absolute() for file in files)
+    if not files or not all(are_valid):
         raise ValueError(
             f"{section.location} needs 'files': absolute paths or globs that end in "
             f"{', '.join(FILE_ENDINGS)}"
@@ -260,7 +259,7 @@ def _labels(section: Section) -> dict[str, str]:
 
 def _refresh_s(section: Section) -> int:
     seconds = section.values.get("refresh_s", 15)
-    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 5 <= seconds <= 3600:
+    if type(seconds) is not int or not 5 <= seconds <= 3600:
         section.refuse("'refresh_s' must be seconds, from 5 to 3600")
     return seconds
 
@@ -287,9 +286,5 @@ def _prometheus(section: Section) -> PrometheusSource | None:
     if tls.client_cert_file or not tls.verify:
         part.refuse("tls_config: only 'ca_file' is known; its certificate is always checked")
     return PrometheusSource(
-        part.url(),
-        part.text("selector"),
-        part.auth(),
-        tls.ca_file,
-        part.text("tenant"),
+        part.url(), part.text("selector"), part.auth(), tls.ca_file, part.text("tenant")
     )

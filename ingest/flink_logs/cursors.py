@@ -15,15 +15,13 @@ FORGET_GONE_AFTER_CYCLES = 10
 class FileCursor:
     """How far a file was read. Offsets are those of the unpacked file.
 
-    ``size`` and ``changed`` were listed at the last reading. ``head`` is the fingerprint of the
-    first ``head_bytes``. Reading begins again at ``offset``, though bytes up to ``read_to`` were
-    read. ``mid_record``: the rest of the line at ``offset`` is left out. ``pending``: an unfinished
-    record begins at ``offset``; ``quiet_cycles``: since then, the file did not grow. ``more``: the
-    cycle's budget ended before the file. ``gone_cycle``: the cycle in which the file was no longer
-    listed. ``headers``: number of records. ``reported``: the file as a whole is a skip.
-    ``seen``: see :class:`record_splitter.RecordCounts`. ``streams``: if the file has several
-    streams, the key and the offset of each unfinished record. Of other streams, all records before
-    ``settled`` were returned. ``prefixes``: see ``log_reader.EnvelopeStripper``.
+    ``head`` is the fingerprint of the first ``head_bytes``. Reading begins again at ``offset``,
+    though bytes up to ``read_to`` were read. ``mid_record``: the rest of the line at ``offset`` is
+    left out. ``pending``: an unfinished record begins at ``offset``; ``quiet_cycles``: since then,
+    the file did not grow. ``more``: the budget ended before the file. ``gone_cycle``: when the file
+    was no longer listed. ``reported``: the file as a whole is a skip. ``seen``: see
+    :class:`record_splitter.RecordCounts`. ``streams``: if there are several, the key and the offset
+    of each unfinished record. Of other streams, all records before ``settled`` were returned.
     """
 
     path: str

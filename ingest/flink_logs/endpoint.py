@@ -143,11 +143,7 @@ class _Reader:
                         file.name, head[:HEAD_BYTES], file.size, self.cursor.by_process()
                     )
                     reader = LogReader(layout, zone, file=file.name, begin=cursor)
-                unread = (
-                    piece[max(0, len(piece) - (position - cursor.offset)) :]
-                    if position > cursor.offset
-                    else b""
-                )
+                unread = piece[max(0, len(piece) - (position - cursor.offset)) :]
                 if unread:
                     records += reader.feed(unread)
                 if position > MAX_FILE_BYTES:

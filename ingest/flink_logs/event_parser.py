@@ -199,11 +199,8 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
         reason_text = f"{reason_text} {_lines_before_trace(detail)}".rstrip()
     if reason_text is None or (entry.kind == "task_state" and detail and _CAUSED_BY in detail):
         reason_text = cause_line(detail)
-    if reason_text:
-        reason_text = reason_text[:MESSAGE_CHARS]
-        reason = reason or _reason(entry.kind, detail, reason_text)
-    elif detail:
-        reason = reason or _reason(entry.kind, detail, None)
+    reason_text = reason_text and reason_text[:MESSAGE_CHARS]
+    reason = reason or _reason(entry.kind, detail, reason_text)
     return entry.kind, fields, values, reason, reason_text, line[:MESSAGE_CHARS], detail
 
 

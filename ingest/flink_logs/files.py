@@ -58,7 +58,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
             with as_os_error():
                 matches = (
                     filesystem.glob(path, detail=True).values()
-                    if _is_glob(path)
+                    if any(mark in path for mark in "*?[")
                     else [filesystem.info(path)]
                 )
             for info in matches:
@@ -114,11 +114,7 @@ def open_unpacked(path: str, is_trusted: bool = True) -> IO[bytes]:
 
 
 def read_files(
-    paths: Iterable[str],
-    *,
-    cluster: str,
-    layout: str = "flink",
-    time_zone: str = "UTC",
+    paths: Iterable[str], *, cluster: str, layout: str = "flink", time_zone: str = "UTC"
 ) -> Iterator[Observed]:
     """Records and skips in batches, the oldest file of each process first. ``observed_at`` is the
     time of the newest record so far.
@@ -133,13 +129,9 @@ def read_files(
 
 
 def read_file(
-    path: str,
-    *,
-    layout: str = "flink",
-    time_zone: str = "UTC",
-    keep: Keep = "events",
+    path: str, *, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events"
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
-    """Records and skips, in batches. A bad file becomes a skip."""
+    """Records and skips in batches. A bad file becomes a skip."""
     compiled = layout_of(layout)
     reader = LogReader(compiled, zone_of(time_zone, compiled), file=path, keep=keep)
     records: list[LogRecord] = []
@@ -192,10 +184,6 @@ def _is_utf8(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_glob(path: str) -> bool:
-    return any(mark in path for mark in "*?[")
 
 
 def _uri(pattern: str, filesystem: Any, name: str) -> str:

@@ -136,15 +136,14 @@ def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripp
     if not isinstance(document, dict):
         return None
     document = _without_cloudwatch(document)
-    names = _names(tuple(document))
-    record = _record(document, names, zone, stamp.decode("ascii", "ignore"))
-    for _ in range(MAX_WRAPS):
-        if record or not (inner := _first(document, names.wraps, (dict,))):
+    for wraps_left in range(MAX_WRAPS, -1, -1):
+        names = _names(tuple(document))
+        record = _record(document, names, zone, stamp.decode("ascii", "ignore"))
+        inner = _first(document, names.wraps, (dict,)) if wraps_left and not record else None
+        if not inner:
             break
         outer = {name: value for name, value in document.items() if value is not inner}
         document = {**outer, **inner}
-        names = _names(tuple(document))
-        record = _record(document, names, zone, stamp.decode("ascii", "ignore"))
     return record or _envelope(document, names)
 
 
@@ -243,9 +242,8 @@ def _ecs_member(document: Mapping[str, Any], name: str) -> Any:
 def _level(level: Any) -> str | None:
     if isinstance(level, str):
         return level.strip().upper()[:20]
-    if isinstance(level, int) and not isinstance(level, bool):
-        return _SYSLOG_LEVELS[level] if 0 <= level < len(_SYSLOG_LEVELS) else None
-    return None
+    is_known = type(level) is int and 0 <= level < len(_SYSLOG_LEVELS)
+    return _SYSLOG_LEVELS[level] if is_known else None
 
 
 def _pod(document: Mapping[str, Any]) -> str:

@@ -342,19 +342,19 @@ class LogReader:
             self._stripper.at = offset
             has_no_envelope = (objects_are_bare and line[:1] == b"{") or self._lines.own(line)
             stripped = None if has_no_envelope else self._stripper.stripped(line)
-            content, stamp = (line, b"") if stripped is None else (stripped.content, stripped.stamp)
-            stream = self._stream_of(
-                _PLAIN
-                if stripped is None
-                else (stripped.envelope, stripped.process, stripped.stream)
-            )
+            content, stamp, key = line, b"", _PLAIN
+            if stripped is not None:
+                content, stamp = stripped.content, stripped.stamp
+                key = stripped.envelope, stripped.process, stripped.stream
+            stream = self._stream_of(key)
             if offset < stream.floor:
                 continue
-            if stripped is not None and (stream.partial or not stripped.whole):
-                content, offset = self._join(stream, content, offset)
-                if not stripped.whole:
-                    stream.partial, stream.partial_at = content, offset
-                    continue
+            if stripped is not None and stream.partial:
+                content, offset = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
+                stream.partial = b""
+            if stripped is not None and not stripped.whole:
+                stream.partial, stream.partial_at = content, offset
+                continue
             if stream is not previous and run[0] and previous is not None:
                 self._split_lines(previous, *run)
                 run = ([], [], [])
@@ -370,12 +370,6 @@ class LogReader:
     ) -> Iterable[tuple[bytes, int]]:
         lines = block[:-1].split(b"\n")
         return zip(lines, _places(lines, at), strict=True)
-
-    def _join(self, stream: LogStream, content: bytes, offset: int) -> tuple[bytes, int]:
-        if stream.partial:
-            content, offset = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
-            stream.partial = b""
-        return content, offset
 
     def _bare_json(self, at: int) -> LogStream | None:
         """The stream without envelope, if each JSON object from ``at`` on is a record of it."""
@@ -449,10 +443,8 @@ class LogReader:
         if self._lines.undated:
             self._skip(
                 "no_date",
-                (
-                    "Its times have no date; name the file by its day, such as "
-                    "jobmanager-2026-11-21.log."
-                ),
+                "Its times have no date; name the file by its day, such as "
+                "jobmanager-2026-11-21.log.",
                 1,
             )
 
@@ -466,10 +458,8 @@ class LogReader:
                 return False
             self._skip(
                 "bad_json",
-                (
-                    f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and "
-                    "was skipped."
-                ),
+                f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and "
+                "was skipped.",
             )
             return True
         if not isinstance(json_record, JsonRecord):

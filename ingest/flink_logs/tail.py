@@ -32,10 +32,7 @@ def read_new(
 ) -> SourceRead:
     layout = layout_of(log_source.layout)
     cycle = _Cycle(
-        TailCursor.from_json(cursor),
-        layout,
-        zone_of(log_source.time_zone, layout),
-        final,
+        TailCursor.from_json(cursor), layout, zone_of(log_source.time_zone, layout), final
     )
     files, skips = find(log_source.globs, log_source.own_globs)
     with without_garbage_collection():
@@ -125,7 +122,8 @@ class _Cycle:
         is_unchanged = (file_cursor.size, file_cursor.changed) == (file.size, file.changed)
         reader = LogReader(self.layout, self.zone, file=file.path, begin=file_cursor)
         position, is_at_end = file_cursor.offset, False
-        _move_to(stream, position)
+        with suppress(EOFError):
+            stream.seek(position)
         while (
             position - file_cursor.offset < limit_bytes
             and len(self.records) < MAX_RECORDS_PER_CYCLE
@@ -160,8 +158,3 @@ class _Cycle:
             reported=has_no_records,
             **reader.resumption(),
         )
-
-
-def _move_to(stream: IO[bytes], offset: int) -> None:
-    with suppress(EOFError):
-        stream.seek(offset)

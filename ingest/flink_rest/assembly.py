@@ -77,10 +77,8 @@ class ParseResults:
                 self.skip(
                     answer,
                     "",
-                    (
-                        f"{MAX_BAD_ENTRIES} of its entries could not be read; the others, "
-                        f"from {place} on, are not tried."
-                    ),
+                    f"{MAX_BAD_ENTRIES} of its entries could not be read; the others, "
+                    f"from {place} on, are not tried.",
                 )
                 return
             yield place, entry

@@ -245,13 +245,11 @@ class RestClient:
         }
         if self.address.authorization:
             headers["Authorization"] = self.address.authorization
-        is_https = self.address.origin.startswith("https:")
+        tls: ssl.SSLContext | bool = True
+        if self.address.origin.startswith("https:"):
+            tls = self._tls if isinstance(self._tls, ssl.SSLContext) else tls_context(self._tls)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=0,
-                socket_factory=checked_socket,
-                ssl=self._tls_context() if is_https else True,
-            ),
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=checked_socket, ssl=tls),
             timeout=aiohttp.ClientTimeout(
                 total=self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
             ),
@@ -261,9 +259,6 @@ class RestClient:
             trust_env=False,
         )
         return self
-
-    def _tls_context(self) -> ssl.SSLContext:
-        return self._tls if isinstance(self._tls, ssl.SSLContext) else tls_context(self._tls)
 
     async def __aexit__(self, *_raised: object) -> None:
         if self._session:
@@ -430,12 +425,7 @@ class RestClient:
                 ),
                 "timeout",
             )
-        if isinstance(
-            error,
-            aiohttp.ClientConnectorCertificateError
-            | aiohttp.ClientConnectorSSLError
-            | aiohttp.ClientSSLError,
-        ):
+        if isinstance(error, aiohttp.ClientSSLError):
             return BadAnswer(
                 message(
                     "No trusted TLS connection to {base:name}: {tls_reason:name}. Check its CA "

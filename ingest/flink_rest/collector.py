@@ -38,7 +38,7 @@ JOBS_AT_ONCE = 2
 """Each job has several concurrent requests: two jobs keep both request slots busy."""
 
 NO_NEW_JOB_AFTER = 0.8
-"""Share of the cycle's time limit. A job that is not read to its end is discarded."""
+"""Share of the cycle's time limit: a job that is not read to its end is discarded."""
 
 VERTICES_OF_AN_UNREAD_JOB = 4
 

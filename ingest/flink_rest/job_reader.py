@@ -148,8 +148,8 @@ class _JobReading:
             cursor.reported = []
         cursor.full_at, cursor.state, cursor.modified_ms = self.now_s, job.state, job.modified_ms
         cursor.vertices = _vertices(answers.job.body)
-        if not _is_initialized(answers.job.body):
-            return  # the settings are placeholders, and there is no graph
+        if member(answers.job.body, "state") == "INITIALIZING":
+            return  # there is no graph, and settings are placeholders or missing (1.12)
         has_old_settings = is_due(self.now_s, cursor.static_at, self.limits.static_refresh_s)
         if has_old_settings and self.budget.take(2):
             await self._read_settings()
@@ -234,11 +234,6 @@ class _JobReading:
         for vertex_id, answer in zip(vertex_ids, answers, strict=True):
             if answer is not None:
                 self.answers.subtasks[checkpoint.checkpoint_id, vertex_id] = answer
-
-
-def _is_initialized(body: Any) -> bool:
-    """Before that, the state backend is "Unknown", and 1.12 has no checkpoint settings."""
-    return bool(member(body, "state") != "INITIALIZING")
 
 
 def _vertices(body: Any) -> dict[str, int]:

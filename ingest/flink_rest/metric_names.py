@@ -50,9 +50,7 @@ _SOURCE_COLUMNS = {
 }
 _SOURCE_METRIC_ID = re.compile(rf".+\.({'|'.join(map(re.escape, _SOURCE_COLUMNS))})", re.DOTALL)
 
-JOB_METRICS: Names = {
-    "restarts": ("numRestarts", "fullRestarts"),
-}
+JOB_METRICS: Names = {"restarts": ("numRestarts", "fullRestarts")}
 
 TASKMANAGER_METRICS: Names = {
     "managed_memory_used_bytes": ("Status.Flink.Memory.Managed.Used",),

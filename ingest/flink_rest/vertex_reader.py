@@ -195,10 +195,7 @@ class VertexReader:
                     "Back-pressure is read for all.",
                 )
             subtasks = select_subtasks(
-                parallelism,
-                at_most,
-                _hottest(reading.backpressure.get(vertex_id)),
-                cursor.turn,
+                parallelism, at_most, _hottest(reading.backpressure.get(vertex_id)), cursor.turn
             )
             vertex_paths = subtask_paths(
                 path, subtasks, self._metric_ids(vertex_id), self._prefix_bytes

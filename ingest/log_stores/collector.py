@@ -274,10 +274,8 @@ class _StoreReading:
             when = f"{_instant(begin):%F %T} UTC"
             self._skip(
                 "over_budget",
-                (
-                    f"At {when} {limit:,} lines have the same instant; any further lines "
-                    "of it are skipped."
-                ),
+                f"At {when} {limit:,} lines have the same instant; any further lines "
+                "of it are skipped.",
             )
             self._advance(begin + self._store.resolution_ns)
 
@@ -310,10 +308,8 @@ class _StoreReading:
             when = f"{_instant(end_ns):%F %T.%f}"[:-3]
             self._skip(
                 error.reason,
-                (
-                    f"The line of {when} UTC cannot be read; it is skipped, with others "
-                    f"of this millisecond. {error}"
-                ),
+                f"The line of {when} UTC cannot be read; it is skipped, with others "
+                f"of this millisecond. {error}",
             )
             self._advance(end_ns)
             return None
@@ -344,9 +340,7 @@ class _StoreReading:
                 )
             )
         outside = Skip(
-            self._client.address.base,
-            "bad_payload",
-            "A line is not in the requested time.",
+            self._client.address.base, "bad_payload", "A line is not in the requested time."
         )
         for at, content in page.lines:
             if not begin <= at < end:

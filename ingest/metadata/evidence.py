@@ -232,13 +232,10 @@ class _Reader:
     ) -> list[Record]:
         is_reported = (key or base) in self._unreachable
         self._unreachable[key or base] = self._at
+        why = str(error) or type(error).__name__
         if isinstance(error, TooSlow):
             self.budget.unanswered.add(base)
-        why = (
-            message("it did not answer in time")
-            if isinstance(error, TooSlow)
-            else str(error) or type(error).__name__
-        )
+            why = message("it did not answer in time")
         detail = message(
             "{directory:name}/{name:text} cannot be read here ({why:text}); what restores and "
             "savepoints upload stays unknown.",

@@ -99,8 +99,7 @@ class Window:
             return decode(written)
         except UnicodeDecodeError as error:
             raise DamagedMetadata(
-                self.position - size + error.start,
-                message("a text that is not in modified UTF-8"),
+                self.position - size + error.start, message("a text that is not in modified UTF-8")
             ) from error
 
     def wrong_number(self, size: int, number: int) -> DamagedMetadata:

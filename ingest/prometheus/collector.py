@@ -21,9 +21,7 @@ TENANT_HEADERS = ("X-Scope-OrgID", "THANOS-TENANT")
 
 
 def prometheus_client(
-    source: ClusterSource,
-    prometheus: PrometheusSource,
-    gate: Gate | None = None,
+    source: ClusterSource, prometheus: PrometheusSource, gate: Gate | None = None
 ) -> RestClient:
     return RestClient(
         prometheus.url,
@@ -76,11 +74,7 @@ async def read_metrics(
     except IngestError as error:
         subject = client.address.base
         return SourceRead(
-            (),
-            dict(cursor),
-            (Skip(subject, error.reason, str(error)),),
-            False,
-            str(error),
+            (), dict(cursor), (Skip(subject, error.reason, str(error)),), False, str(error)
         )
     return SourceRead(
         reading.observed,
@@ -156,13 +150,7 @@ class _Reading:
             self._skip_job(job, error)
 
     def _skip_job(self, job: Job, error: IngestError) -> None:
-        self.skips.append(
-            Skip(
-                f"job {job.job_id}",
-                error.reason,
-                str(error),
-            )
-        )
+        self.skips.append(Skip(f"job {job.job_id}", error.reason, str(error)))
 
     def _add(self, records: Iterable[tuple[datetime, Record]]) -> None:
         for at, record in records:

@@ -3,6 +3,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from ingest.errors import Skipped
@@ -189,7 +190,7 @@ def jobs(all_series: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
             (state for column, state in STATES.items() if numbers.get(column, 0) > 0), None
         )
         counts: dict[str, Any] = {
-            column: _whole(value) for column, value in numbers.items() if column not in STATES
+            column: _int_or_none(value) for column, value in numbers.items() if column not in STATES
         }
         yield at, Job(job_id, name, state, **counts)
 
@@ -210,7 +211,7 @@ def taskmanagers(all_series: Iterable[Series]) -> Iterator[tuple[datetime, TaskM
         all_series, TASKMANAGER_NAMES, "tm_id", is_taskmanager_id, "host"
     ):
         columns: dict[str, Any] = {
-            column: real(value) if column == "cpu_load" else _whole(value)
+            column: real(value) if column == "cpu_load" else _int_or_none(value)
             for column, value in numbers.items()
         }
         yield at, TaskManager(manager_id, host, at, **columns)
@@ -220,16 +221,9 @@ def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:
     return None if sample is None else _PARSERS.get(column, real)(sample[1])
 
 
-def _whole(value: float) -> int | None:
+def _int_or_none(value: float, read: Callable[[Any], int | None] = integer) -> int | None:
     try:
-        return integer(value)
-    except ValueError:
-        return None
-
-
-def _signed(value: float) -> int | None:
-    try:
-        return signed(value)
+        return read(value)
     except ValueError:
         return None
 
@@ -245,7 +239,7 @@ def _keep_best(columns: dict[str, tuple[int, float]], column: str, rank: int, va
 
 
 _PARSERS: dict[str, Callable[[Any], float | int | None]] = {
-    "records_in": _whole,
-    "records_out": _whole,
-    "watermark_ms": _signed,
+    "records_in": _int_or_none,
+    "records_out": _int_or_none,
+    "watermark_ms": partial(_int_or_none, read=signed),
 }

@@ -20,13 +20,7 @@ from ingest.json_members import as_object, member
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
 from ingest.pushed.entries import Entry, Processes, entry_of, excerpt, origin_of
-from ingest.pushed.otlp_values import (
-    attributes,
-    attributes_of_json,
-    members,
-    value,
-    value_of_json,
-)
+from ingest.pushed.otlp_values import attributes, attributes_of_json, members, value, value_of_json
 from ingest.pushed.protobuf_fields import fields, message_of, tag_of
 from ingest.records import Skip
 

@@ -150,7 +150,7 @@ def _answer(answer: Answer, status: int, size_bytes: int) -> Recorded:
 
 
 def _not_yet(status: int, body: Any) -> bool:
-    """Shown by Flink's text, or by the reason that Weir's recorder writes instead."""
+    """Whether Flink's text, or the reason that Weir's recorder writes instead, says so."""
     reason, errors = member(body, "reason"), member(body, "errors")
     if status == 500 and isinstance(reason, str) and reason in NOT_YET:
         return True

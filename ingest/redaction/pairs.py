@@ -57,11 +57,9 @@ def value_at(
     if opened := _OPENS.match(text, at):
         return _quote(text, opened.end(), opened["quote"])
     if whole_line and (block := _BLOCK.match(text, at)):
-        return Value(
-            block.start("lines") + _indent(block["lines"]),
-            block.start("lines") + len(block["lines"].rstrip()),
-            block["lines"].strip(),
-        )
+        end = block.start("lines") + len(block["lines"].rstrip())
+        inner = block["lines"].strip()
+        return Value(end - len(inner), end, inner)
     if text[at] == "[" or text[at] == "{":
         return _bracketed_value(text, at)
     end = _value_end(text, at, len(text) if most is None else min(len(text), at + most))
@@ -144,10 +142,6 @@ def _bracketed_value(text: str, at: int) -> Value | None:
         return None
     end = text.find("]", at, _line_end(text, at))
     return Value(at + 1, end, text[at + 1 : end]) if end > at + 1 else None
-
-
-def _indent(lines: str) -> int:
-    return len(lines) - len(lines.lstrip())
 
 
 def _value_end(text: str, at: int, limit: int) -> int:

@@ -13,7 +13,7 @@ the demo is to be removed. ``audited``: checkpoints of current jobs are to be wr
 CHECKPOINTS, PAST = "checkpoints", "past.json"
 
 PAST_MS = 96 * 3600 * 1000
-"""So that files of the past turn are older than the audits' age guard of three days."""
+"""Files of the past turn are older than the audits' age guard of three days."""
 
 NOW_AND_THEN_S = 1800
 

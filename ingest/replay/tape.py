@@ -115,7 +115,7 @@ class Tape:
         return self.ended_ms - self.began_ms
 
     def answer(self, path: str, at_ms: int) -> tuple[int, Any] | None:
-        """Answers of complete polls only, so that each listed job has an answer."""
+        """Status and body of the last complete poll, so that each listed job has an answer."""
         answers = self._paths.get(path)
         offset = answers.until(self._last_poll_end(at_ms)) if answers else None
         if offset is None:
@@ -144,7 +144,7 @@ class Tape:
         return values
 
     def lines(self, log: Path, from_ms: int) -> Iterator[tuple[int, bytes]]:
-        """Times and lines from ``from_ms`` on. A line without time has that of the line before."""
+        """Times and lines from ``from_ms`` on. A line without time has the previous line's."""
         at_ms: int | None = None
         with log.open("rb") as file:
             for line in file:

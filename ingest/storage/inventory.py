@@ -16,12 +16,7 @@ from ingest.messages import Message, message
 from ingest.network.unopened import as_os_error
 from ingest.redaction.texts import redact
 from ingest.storage.instants import refuse_future
-from ingest.storage.inventory_files import (
-    LONGEST_RUN,
-    Inventory,
-    find_inventory,
-    verify,
-)
+from ingest.storage.inventory_files import LONGEST_RUN, Inventory, find_inventory, verify
 from ingest.storage.inventory_rows import InventoryRows, as_text, read_rows, unreadable
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import SCHEMA, Listed, Part, Progress, Snapshot
@@ -184,12 +179,7 @@ class _Rows:
 
 class _Batch:
     def __init__(
-        self,
-        rows: _Rows,
-        file: str,
-        table: InventoryRows,
-        numbers: pa.Array,
-        batch: pa.RecordBatch,
+        self, rows: _Rows, file: str, table: InventoryRows, numbers: pa.Array, batch: pa.RecordBatch
     ) -> None:
         self.rows, self.root, self.file, self.table = rows, rows.root, file, table
         self.numbers, self.batch = numbers, batch
@@ -433,10 +423,7 @@ def _cast_or_null(texts: pa.Array, type_: pa.DataType) -> pa.Array:
         if len(texts) == 1:
             return pa.nulls(1, type_)
         half = len(texts) // 2
-        halves = [
-            _cast_or_null(texts[:half], type_),
-            _cast_or_null(texts[half:], type_),
-        ]
+        halves = [_cast_or_null(texts[:half], type_), _cast_or_null(texts[half:], type_)]
         return pa.concat_arrays(halves)
 
 

@@ -142,11 +142,7 @@ def row(number: int) -> Message:
 
 
 def read_rows(
-    file: str,
-    columns: Sequence[str] | None,
-    *,
-    delimiter: str | None = None,
-    bucket: str = "",
+    file: str, columns: Sequence[str] | None, *, delimiter: str | None = None, bucket: str = ""
 ) -> InventoryRows:
     """``columns``: those of a file that has no header. ``bucket``: bucket of the root, by which CSV
     of S3 Inventory is recognised. Raises ``Refused`` and errors of the storage, also while batches
@@ -272,12 +268,7 @@ def _number(
 
 
 def _csv_rows(
-    file: str,
-    compression: str,
-    names: Sequence[str],
-    separator: str,
-    *,
-    skip: int,
+    file: str, compression: str, names: Sequence[str], separator: str, *, skip: int
 ) -> InventoryRows:
     if len(separator) != 1:
         raise Refused(
@@ -336,10 +327,7 @@ def _arrow_csv(
                 filled = len(batch) - (_blank_at_end(batch) if width > 1 else 0)
                 if blank and filled:
                     raise unreadable(file, line(blank), expected, "")
-                yield (
-                    pa.array(np.arange(count + 1, count + 1 + filled)),
-                    batch.slice(0, filled),
-                )
+                yield (pa.array(np.arange(count + 1, count + 1 + filled)), batch.slice(0, filled))
                 count += len(batch)
                 blank = blank or (count if filled < len(batch) else 0)
         except pa.ArrowInvalid:

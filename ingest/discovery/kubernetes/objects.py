@@ -188,7 +188,7 @@ def instant_ms(value: Any) -> int | None:
             value = round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
         except (ValueError, OverflowError):
             return None
-    if isinstance(value, bool) or not isinstance(value, int):
+    if type(value) is not int:
         return None
     return value if _EARLIEST_MS <= value < _LATEST_MS else None
 
@@ -230,8 +230,7 @@ def _port(value: Any) -> int | None:
 
 
 def _number(value: Any) -> int | None:
-    is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-    return value if is_number else None
+    return value if type(value) is int and 0 <= value < 2**53 else None
 
 
 def _word(parent: dict[str, Any], key: str) -> str:

@@ -54,12 +54,7 @@ RESOURCES = {
         "services",
         objects.rest_service,
         False,
-        (
-            (
-                _LABELS,
-                f"type in ({objects.NATIVE},{objects.STANDALONE})",
-            ),
-        ),
+        ((_LABELS, f"type in ({objects.NATIVE},{objects.STANDALONE})"),),
     ),
     "leaders": Resource(
         "leaders",
@@ -79,13 +74,12 @@ _listed: set[tuple[str, KubernetesSource, str, str]] = set()
 async def read_kubernetes(
     name: str, source: KubernetesSource
 ) -> tuple[list[Target], list[RefusedTarget]]:
-    server = await asyncio.to_thread(_server, source)
+    if source.kubeconfig:
+        server = await asyncio.to_thread(read_kubeconfig, source.kubeconfig, source.context)
+    else:
+        server = await asyncio.to_thread(in_cluster)
     async with Api(server) as api:
         return await _read(api, name, source, server)
-
-
-def _server(source: KubernetesSource) -> ApiServer:
-    return read_kubeconfig(source.kubeconfig, source.context) if source.kubeconfig else in_cluster()
 
 
 async def _read(

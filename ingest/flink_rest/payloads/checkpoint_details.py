@@ -59,15 +59,11 @@ def _subtask_arrays(fields: Fields) -> dict[str, tuple[Any, ...]]:
         )
     columns: dict[str, list[Any]] = {column: [None] * length for column in _READERS}
     for index, subtask in by_index.items():
-        if _is_pending(subtask):
+        if (subtask.text("status") or "").startswith("pending"):
             continue
         for column, read in _READERS.items():
             columns[column][index] = read(subtask)
     return {column: tuple(values) for column, values in columns.items()}
-
-
-def _is_pending(subtask: Fields) -> bool:
-    return (subtask.text("status") or "").startswith("pending")
 
 
 def _nested(

@@ -3,7 +3,7 @@ depending on the field: all become ``None``. A value of a wrong type raises ``Sk
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -192,6 +192,11 @@ def instant_of_ms(epoch_ms: int) -> datetime:
     if epoch_ms >= LAST_INSTANT_MS:
         raise ValueError
     return datetime.fromtimestamp(epoch_ms // 1000, UTC).replace(microsecond=epoch_ms % 1000 * 1000)
+
+
+def sum_of_known(numbers: Iterable[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
 
 
 def clean_text(value: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None:

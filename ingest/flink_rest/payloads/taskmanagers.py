@@ -5,7 +5,7 @@ from typing import Any
 
 from ingest.flink_rest.metric_names import TASKMANAGER_METRICS
 from ingest.flink_rest.payloads import metrics
-from ingest.flink_rest.payloads.fields import Fields
+from ingest.flink_rest.payloads.fields import Fields, sum_of_known
 from ingest.flink_rest.payloads.vertices import required_taskmanager_id
 from ingest.records import AllocatedSlot, TaskManager
 
@@ -110,15 +110,12 @@ def _garbage_collection(
         if gc.text("name") != "All"
     ]
     if collectors:
-        return _sum(count for count, _ in collectors), _sum(ms for _, ms in collectors)
+        return sum_of_known(count for count, _ in collectors), sum_of_known(
+            ms for _, ms in collectors
+        )
     sums: dict[str, list[int | None]] = {"Count": [], "Time": []}
     for metric_id in metric_values:
         match = _GC_METRIC.fullmatch(metric_id)
         if match and match[1] != "All":
             sums[match[2]].append(_bytes(metrics.pick(dict(metric_values), (metric_id,))))
-    return _sum(sums["Count"]), _sum(sums["Time"])
-
-
-def _sum(numbers: Any) -> int | None:
-    reported = [number for number in numbers if number is not None]
-    return sum(reported) if reported else None
+    return sum_of_known(sums["Count"]), sum_of_known(sums["Time"])
