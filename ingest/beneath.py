@@ -1,5 +1,5 @@
 """Opens paths below a root without following a link. Each directory is opened from its parent
-(``openat`` with ``O_NOFOLLOW``), since others may write below a root and add a link at any moment.
+(``openat`` with ``O_NOFOLLOW``), since others may add a link at any moment.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Literal
 _NO_LINK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 PARENT_MODE_BITS = 0o7777 & ~stat.S_ISVTX & ~stat.S_IWOTH
 _TRAVERSE = getattr(os, "O_PATH", os.O_RDONLY)
-"""Opens also a directory that may be traversed but not listed."""
+"""Opens also a directory that cannot be listed."""
 
 
 Make = Literal["like_parent", "private"] | None
@@ -43,9 +43,8 @@ def names_below(root: str | Path, path: str | Path) -> tuple[str, ...]:
 def open_folder(
     root: str | Path, names: tuple[str, ...] = (), *, make: Make = None
 ) -> Iterator[int]:
-    """A descriptor of the directory, for ``dir_fd``. The descriptor may not allow listing.
-    ``make`` creates missing directories, except the root. Raises ``LeadsElsewhere``, else
-    ``OSError``.
+    """A descriptor of the directory, for ``dir_fd``, perhaps not for listing. ``make`` creates
+    missing directories, except the root. Raises ``LeadsElsewhere``, else ``OSError``.
     """
     parent = os.open(root, _TRAVERSE | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -25,7 +25,7 @@ class Retryable(IngestError):
 
 
 class Skipped(IngestError):
-    """The caller leaves out this input, reports that and goes on."""
+    """The caller leaves out this input and goes on."""
 
     reason = "bad_payload"
 

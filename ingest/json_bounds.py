@@ -13,11 +13,11 @@ MAX_VALUES = 3_000_000
 BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
 
-MAX_NUMBER_CHARACTERS = 40
+MAX_NUMBER_CHARS = 40
 _MASK_NUMBERS = bytes(
     ord("0") if chr(byte) in "0123456789+-.eE\0" else ord(" ") for byte in range(256)
 )
-_LONG_NUMBER = b"0" * (MAX_NUMBER_CHARACTERS + 1)
+_LONG_NUMBER = b"0" * (MAX_NUMBER_CHARS + 1)
 
 KEPT_DEPTH = 64
 _NESTING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{]++|[\]}]++', re.DOTALL)
@@ -52,11 +52,11 @@ def number_hooks(content: bytes) -> dict[str, Any]:
 
 
 def _parse_int(text: str) -> int | str:
-    return int(text) if len(text) <= MAX_NUMBER_CHARACTERS else text
+    return int(text) if len(text) <= MAX_NUMBER_CHARS else text
 
 
 def _parse_float(text: str) -> float | str:
-    return float(text) if len(text) <= MAX_NUMBER_CHARACTERS else text
+    return float(text) if len(text) <= MAX_NUMBER_CHARS else text
 
 
 def pushed_hooks(content: bytes) -> dict[str, Any]:

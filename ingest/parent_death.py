@@ -1,8 +1,8 @@
 """Ends a process when its parent ends (Linux only).
 
 This file is also a program with the arguments ``PARENT COMMAND…``: it calls
-:func:`die_with_parent`, then becomes COMMAND. PARENT is the pid of the parent, or ``parent`` for
-the process that started the program.
+:func:`die_with_parent`, then becomes COMMAND. PARENT is the parent's pid, or ``parent`` for
+whichever process it is.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def leashed(command: Sequence[str]) -> list[str]:
-    """A command line that runs ``command`` until this process ends."""
+    """A command that runs ``command`` until this process ends."""
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *command]
 
 

@@ -1,6 +1,5 @@
-"""Reads the file that declares discovery sources. The whole file is refused if any part is invalid.
-For a new way to find clusters, add a key here, and a function in ``reading`` that fetches within
-limits.
+"""Reads the file that declares discovery sources. If any part is invalid, the whole file is
+refused. For a new way to find clusters, add a key here and a bounded function in ``reading``.
 """
 
 import re

@@ -67,8 +67,8 @@ def fill(template: str, labels: Mapping[str, str]) -> str:
 
 
 def matchers(template: str, cluster: FoundCluster) -> str:
-    """Matchers of a Prometheus selector: the template with the cluster's name as ``{cluster}`` and
-    its labels, escaped for quotes.
+    """Matchers of a Prometheus selector: the template with the cluster's name (``{cluster}``) and
+    labels, escaped for quotes.
     """
     texts = {
         name: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

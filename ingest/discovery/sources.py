@@ -17,7 +17,7 @@ class KubernetesSource:
     availability). Empty for deployments and services; then the operator need not be installed.
     ``namespaces``: empty for all; :data:`OWN_NAMESPACE` for that of the service account or context.
     ``address``: template of a cluster's address, with ``{service}``, ``{namespace}``, ``{name}``
-    and ``{port}``. ``leader``: if a ConfigMap names the leading JobManager, its address is used.
+    and ``{port}``. ``leader``: use the address of the leading JobManager, if a ConfigMap has one.
     """
 
     kubeconfig: str = ""

@@ -118,7 +118,7 @@ def _wait_for(pending: Any) -> Any:
 
 
 def parse_address(content: bytes) -> str:
-    """After the stream's header come the mark of a block and its length, in 1 byte or in 4. Raises
+    """After the header come the mark of a block and its length (1 or 4 bytes). Raises
     ``ValueError``.
     """
     try:

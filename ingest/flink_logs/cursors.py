@@ -88,7 +88,7 @@ class TailCursor:
         self, path: str, head: bytes, size: int, by_process: dict[str, list[FileCursor]]
     ) -> FileCursor:
         """The cursor of the file that begins with ``head``, or a new cursor. If several match, the
-        one with the same path is preferred, else the one with the longest head.
+        same path wins, then the longest head.
         """
         same_path = self.files.get(path)
         if head and not head.strip(b"\0"):

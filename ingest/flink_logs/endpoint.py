@@ -31,7 +31,7 @@ Fetch = Callable[[str], AsyncIterator[bytes]]
 
 @dataclass(slots=True)
 class Transfer:
-    """A budget of bytes, which clusters may share."""
+    """A budget of bytes, perhaps of several clusters."""
 
     left_bytes: int
 
@@ -115,7 +115,7 @@ class _Reader:
     updates: dict[str, FileCursor] = field(default_factory=dict)
 
     def needs(self, file: ListedLog) -> bool:
-        """Whether the file has changed, or so long has not that its last record is complete."""
+        """Whether it has changed, or has been quiet so long that its last record is complete."""
         cursor = self.cursor.files.get(file.name)
         if file.size > MAX_FILE_BYTES:
             self._skip_large(file, cursor)

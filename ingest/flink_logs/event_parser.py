@@ -60,7 +60,7 @@ FAILURE_KINDS = frozenset(
 )
 
 DESCRIBED_KINDS = frozenset({"tm_disconnected", "worker_terminated"})
-"""Their reason text goes on in the lines between the first line and the stack trace."""
+"""Their reason text continues up to the stack trace."""
 
 INT_FIELDS = frozenset(
     {

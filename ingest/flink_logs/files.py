@@ -51,7 +51,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
     skips: list[Skip] = []
     for pattern in globs:
         own = pattern in own_globs
-        example_of_refusal: dict[str, str] = {}
+        refusals: dict[str, str] = {}
         try:
             filesystem, path = filesystem_of(pattern)
             is_limited = not own and local_path(pattern) is not None
@@ -65,7 +65,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
                 if info.get("type") != "file":
                     continue
                 if is_limited and (refusal := refusal_of_file(info["name"])):
-                    example_of_refusal.setdefault(refusal, info["name"])
+                    refusals.setdefault(refusal, info["name"])
                     continue
                 uri = _uri(pattern, filesystem, info["name"])
                 if _is_utf8(uri):
@@ -94,8 +94,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
             )
         # One file for each refusal, since the pattern may match thousands.
         skips += [
-            Skip(redact(name), "unreadable_file", sentence)
-            for sentence, name in example_of_refusal.items()
+            Skip(redact(name), "unreadable_file", sentence) for sentence, name in refusals.items()
         ]
     return sorted(files.values(), key=lambda file: age_order(file.path)), skips
 

@@ -161,7 +161,7 @@ def _without_cloudwatch(document: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Names(NamedTuple):
-    """Members of an object that may be its time, level and so on, the likeliest first."""
+    """Members that may be the time, the level and so on, the likeliest first."""
 
     times: tuple[str, ...]
     levels: tuple[str, ...]

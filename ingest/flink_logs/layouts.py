@@ -211,8 +211,8 @@ def uncoloured(line: bytes) -> bytes:
 
 
 class LineLayouts:
-    """Finds the layout of a line. The own layout is that declared for the source. ``day`` is for
-    lines that have only the time of day. ``undated``: such a line was read, but its day is unknown.
+    """The layouts of lines; the declared one is the own. Lines with only a time of day are of
+    ``day``. ``undated``: the day of such a line is unknown.
     """
 
     def __init__(self, layout: Layout, zone: ZoneInfo, day: date | None) -> None:

@@ -235,7 +235,7 @@ def _header(parts: Sequence[_Part], date: LogDate) -> tuple[str, tuple[str, ...]
             regex += ")" * is_text_open + r"(?>[^\n]{0,300}?"
             is_text_open = True
         else:
-            if _may_have_spaces(parts, index) and index and parts[index - 1].text.endswith(" "):
+            if _may_have_space(parts, index) and index and parts[index - 1].text.endswith(" "):
                 # Without a value, the next literal follows at once.
                 regex += f"(?:(?!{_literal(parts, index + 1)}){_PADDING})?+"
             regex += _word(part.kind, parts[index + 1 :])
@@ -245,12 +245,12 @@ def _header(parts: Sequence[_Part], date: LogDate) -> tuple[str, tuple[str, ...]
 
 def _literal(parts: Sequence[_Part], index: int) -> str:
     text = parts[index].text
-    last_space = " " if text.endswith(" ") and _may_have_spaces(parts, index + 1) else ""
+    last_space = " " if text.endswith(" ") and _may_have_space(parts, index + 1) else ""
     text = text.rstrip(" ") if last_space else text
     return re.sub(" +", _SPACES, re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", text)) + last_space
 
 
-def _may_have_spaces(parts: Sequence[_Part], index: int) -> bool:
+def _may_have_space(parts: Sequence[_Part], index: int) -> bool:
     kind = parts[index].kind
     if kind not in ("logger", "word"):
         return kind == "text"
@@ -263,27 +263,27 @@ def _may_have_spaces(parts: Sequence[_Part], index: int) -> bool:
 
 
 def _word(kind: str, following: Sequence[_Part]) -> str:
-    """A word ends at the first character of the text that follows. If the word itself may contain
-    this character, it ends at the last one.
+    """A word ends at the first character of the text that follows, or at the last of these
+    characters if the word may contain it.
     """
     end = following[0].text[0] if following[0].kind == "literal" else ""
     later_ends = _later_ends(following)
     if kind == "level":
-        ends_at_last, regex = end.isupper(), "[A-Z]{1,20}"
+        is_last, regex = end.isupper(), "[A-Z]{1,20}"
     else:
-        ends_at_last = (end in _NAME_CHARS or not end.isascii()) and end not in later_ends
-        excluded = later_ends if ends_at_last else end.strip(" ")
+        is_last = (end in _NAME_CHARS or not end.isascii()) and end not in later_ends
+        excluded = later_ends if is_last else end.strip(" ")
         regex = rf"[^ \n{''.join(map(re.escape, excluded))}]{{0,300}}"
-    regex += "" if ends_at_last else "+"
+    regex += "" if is_last else "+"
     if kind != "word":
         regex = f"({regex})"
     if end != " ":
         regex += _PADDING
-    return f"(?>{regex}(?={re.escape(end)}))" if ends_at_last else regex
+    return f"(?>{regex}(?={re.escape(end)}))" if is_last else regex
 
 
 def _later_ends(following: Sequence[_Part]) -> str:
-    """First characters of the literals after the next part, up to the first space."""
+    """First characters of later literals, up to the first space."""
     ends = ""
     for index, (kind, text) in enumerate(following):
         if kind not in ("literal", "level", "logger", "word"):

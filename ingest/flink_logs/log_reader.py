@@ -38,7 +38,7 @@ MAX_DEPTH = 3
 MAX_PREFIXES = 1024
 MAX_STORED_PREFIXES, MAX_PREFIX_CHARS = 100, 300
 EARLIER = -1
-"""The offset of a prefix that an earlier reading found."""
+"""Offset of a prefix from an earlier reading."""
 
 _WRAPPED_JSON = re.compile(
     rb'"(?:log|MESSAGE|line|@message|textPayload|LogMessage|LogEntry|content|_raw)" ?: ?"'
@@ -147,7 +147,7 @@ class LogStream:
         return self.physical[index] + offset - self.canonical[index] if index >= 0 else offset
 
     def unfinished_at(self) -> int | None:
-        """The offset of the unfinished record or line."""
+
         offsets = []
         if self.splitter.pending:
             offsets.append(self.file_offset(self.splitter.resume_offset))
@@ -237,7 +237,7 @@ class LogReader:
         return cursor
 
     def learn(self, head: bytes) -> None:
-        """Finds the prefixes of lines, and returns no records."""
+        """Finds prefixes, and returns no records."""
         if not self._lines.are_own(head):
             for line in head.split(b"\n")[:-1]:
                 if not self._lines.own(line):

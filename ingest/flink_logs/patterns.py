@@ -720,7 +720,6 @@ _PROCESS_PATTERNS = (
         "jobmanager_fatal",
         "1.9+",
         r"Fatal error occurred in (?:the cluster entrypoint|ResourceManager)\.",
-        starts="Fatal error occurred in ",
         in_trace=_JOB_OF_TRACE,
     ),
     Pattern(
@@ -748,7 +747,6 @@ _PROCESS_PATTERNS = (
         "1.15+",
         rf"Ignoring (?:JobGraph|job) submission '{ANY:job_name}' \({JOB}\) because "
         rf"{REST:reason_text}",
-        starts="Ignoring ",
         reason="JOB_KNOWN_ALREADY",
     ),
     Pattern(
@@ -769,14 +767,8 @@ _PROCESS_PATTERNS = (
         "1.9+",
         rf"Shutting {WORD} down with application status {STATE:to_state}\. Diagnostics "
         rf"(?:null\.|{REST:reason_text})",
-        starts="Shutting ",
     ),
-    Pattern(
-        "taskmanager_fatal",
-        "1.9+",
-        rf"Fatal error occurred in TaskExecutor {WORD}\.",
-        starts="Fatal error occurred in TaskExecutor ",
-    ),
+    Pattern("taskmanager_fatal", "1.9+", rf"Fatal error occurred in TaskExecutor {WORD}\."),
     Pattern("taskmanager_fatal", "1.9+", r"Fatal error occurred while executing the TaskManager\."),
     Pattern("taskmanager_fatal", "1.9–1.12", r"TaskManager initialization failed\."),
     Pattern(
@@ -796,13 +788,11 @@ _PROCESS_PATTERNS = (
         "leadership_granted",
         "1.13+",
         rf"JobMasterServiceLeadershipRunner for job {JOB} was granted leadership with leader id ",
-        starts="JobMasterServiceLeadershipRunner for job ",
     ),
     Pattern(
         "leadership_lost",
         "1.13+",
         rf"JobMasterServiceLeadershipRunner for job {JOB} was revoked leadership with leader id ",
-        starts="JobMasterServiceLeadershipRunner for job ",
         reason="LEADERSHIP_LOST",
     ),
     Pattern(
@@ -821,7 +811,6 @@ _PROCESS_PATTERNS = (
         "leadership_lost",
         "1.9+",
         rf"ResourceManager {WORD} was revoked leadership",
-        starts="ResourceManager ",
         reason="LEADERSHIP_LOST",
     ),
     Pattern(
@@ -842,7 +831,6 @@ _PROCESS_PATTERNS = (
         STORE_RETRIED,
         "GCS connector",
         r"Encountered status code (?:429|503) when (?:sending [A-Z]+ request to|accessing) URL ",
-        starts="Encountered status code ",
         reason="STORE_THROTTLED",
     ),
     Pattern(
@@ -913,7 +901,7 @@ IGNORED_STARTS: tuple[str, ...] = (
     "Checkpoint storage is set to ",
     "Encountered status code ",
 )
-"""Lines that begin so are not ``UNREAD``: usual lines without an event."""
+"""Usual lines without an event, which are not ``UNREAD``."""
 
 READ_CHARS = 8192
 

@@ -70,7 +70,7 @@ class ParseResults:
     def each(
         self, entries: Iterable[tuple[str, Any]] | None, answer: Answer
     ) -> Iterator[tuple[str, Any]]:
-        """The entries, until ``MAX_BAD_ENTRIES`` of them became skips."""
+        """The entries, until ``MAX_BAD_ENTRIES`` are bad."""
         bad_before = self._bad
         for place, entry in entries or ():
             if self._bad - bad_before >= MAX_BAD_ENTRIES:

@@ -47,7 +47,7 @@ all releases and archives.
 SAYS_NO_CHECKPOINTS = "Checkpointing is not enabled for this job"
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
 KNOWN_WITHIN_S = 120
-"""After this time without an answer, a reason of ``NOT_YET`` is reported."""
+"""A reason of ``NOT_YET`` that lasts longer is reported."""
 
 _BODY_PARTS = (
     (

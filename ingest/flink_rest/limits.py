@@ -39,8 +39,8 @@ MAX_STRETCH = 20
 def sampling_rate(
     configured_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits
 ) -> SamplingRate:
-    """The configured rate if a sample, about 5 requests for a job and 3 for a vertex, fits into one
-    cycle. Else a lean sample (3 and 1), spread over several cycles.
+    """The configured rate if a sample (5 requests a job, 3 a vertex) fits into a cycle. Else a lean
+    sample (3 and 1), perhaps in several cycles.
     """
     if 5 * jobs + 3 * vertices <= limits.requests:
         return SamplingRate(configured_interval_s, lean=False)

@@ -46,8 +46,6 @@ _LISTS = ("gauges", "metrics", "taskmanager_metrics")
 
 
 class Filed(Enum):
-    """What became of an answer that was filed."""
-
     KEPT = auto()
     REPEATED = auto()
     UNKNOWN = auto()

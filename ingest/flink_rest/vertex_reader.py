@@ -39,8 +39,8 @@ async def read_gauges(
     prefix_bytes: int,
     lean: bool,
 ) -> None:
-    """``prefix_bytes``: length of a reverse proxy's path. If task metrics come from another source,
-    only event time between vertices is requested.
+    """``prefix_bytes``: length of a reverse proxy's path. If task metrics come from elsewhere, only
+    event time is requested.
     """
     paths = {
         vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"
@@ -48,7 +48,22 @@ async def read_gauges(
     }
     if cursor.reported.count(LISTED) < (TIMES_LISTED_LEAN if lean else TIMES_LISTED):
         cursor.reported.append(LISTED)
-        await _list_metrics(session, budget, reading, cursor, paths)
+        vertex_names, feeders_of = _graph(reading)
+        linked = {*feeders_of, *(source for sources in feeders_of.values() for source in sources)}
+        for vertex_id, path in paths.items():
+            if reading.measured_elsewhere and vertex_id not in linked:
+                continue
+            metric_names = await _metric_names(session, budget, path)
+            if metric_names is None:
+                continue
+            if vertex_names:
+                name = vertex_names.get(vertex_id, "")
+                time_names = names_to_ask(vertex_id, name, metric_names, feeders_of)
+            else:
+                previous_names = cursor.gauges.get(vertex_id, ())
+                time_names = [name for name in previous_names if is_of_event_time(name)]
+            needed = () if reading.measured_elsewhere else _needed_metrics(metric_names)
+            cursor.gauges[vertex_id] = [*time_names, *needed]
     cursor.gauges = {
         vertex_id: names
         for vertex_id, names in cursor.gauges.items()
@@ -63,35 +78,13 @@ async def read_gauges(
                 reading.gauges.setdefault(vertex_id, []).append(answer)
 
 
-async def _list_metrics(
-    session: RestSession,
-    budget: Budget,
-    reading: JobAnswers,
-    cursor: JobCursor,
-    paths: Mapping[str, str],
-) -> None:
-    """Sets the names in ``cursor.gauges``, which are then requested."""
-    vertex_names, feeders_of = _graph(reading)
-    feeding = {source for sources in feeders_of.values() for source in sources}
-    for vertex_id, path in paths.items():
-        if reading.measured_elsewhere and vertex_id not in {*feeders_of, *feeding}:
-            continue
-        answer = await session.get(path, may_be_gone=True) if budget.take() else None
-        if answer is None:
-            continue
-        try:
-            metric_names = listed_names(answer.body)
-        except Skipped as error:
-            session.skip(path, "bad_payload", str(error))
-            continue
-        if vertex_names:
-            vertex_name = vertex_names.get(vertex_id, "")
-            time_names = names_to_ask(vertex_id, vertex_name, metric_names, feeders_of)
-        else:
-            previous_names = cursor.gauges.get(vertex_id, ())
-            time_names = [name for name in previous_names if is_of_event_time(name)]
-        needed = () if reading.measured_elsewhere else _needed_metrics(metric_names)
-        cursor.gauges[vertex_id] = [*time_names, *needed]
+async def _metric_names(session: RestSession, budget: Budget, path: str) -> list[str] | None:
+    answer = await session.get(path, may_be_gone=True) if budget.take() else None
+    try:
+        return answer and listed_names(answer.body)
+    except Skipped as error:
+        session.skip(path, "bad_payload", str(error))
+        return None
 
 
 def _needed_metrics(metric_names: list[str]) -> list[str]:

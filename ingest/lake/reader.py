@@ -99,7 +99,7 @@ class LakeReader:
         delta = self.open_or_none(ALL_TABLES[table], version)
         if delta is None:
             return []
-        data_files_in_range = []
+        in_range = []
         for data_file in _data_files(delta, ALL_TABLES[table].time_column):
             if data_file.last_seq is not None and data_file.last_seq <= after_seq:
                 continue
@@ -113,8 +113,8 @@ class LakeReader:
                 continue
             if to_time and data_file.first_time and data_file.first_time > to_time:
                 continue
-            data_files_in_range.append(data_file)
-        return data_files_in_range
+            in_range.append(data_file)
+        return in_range
 
     def read(
         self,

@@ -8,7 +8,7 @@ Counts = npt.NDArray[np.int64]
 
 
 def coded(values: Sequence[str | None], counts: Counts) -> pa.Array:
-    """A dictionary-encoded column, in which each value is repeated by its count."""
+    """A dictionary-encoded column: each value as often as its count."""
     distinct = [value for value in dict.fromkeys(values) if value is not None]
     code_of: dict[str | None, int] = {value: code for code, value in enumerate(distinct)}
     code_of[None] = -1

@@ -12,10 +12,10 @@ from ingest.pushed.bounds import MAX_ORIGINS, Count
 UNNAMED = "pushed"
 
 MAX_PROCESS_CHARACTERS = 200
-MAX_ORIGIN_CHARACTERS = 512
+MAX_ORIGIN_CHARS = 512
 """Paths below ``/var/log/pods`` have up to 460 characters, other names 255."""
 MAX_PARTS_OF_A_TIME = 4
-SHOWN_CHARACTERS = 80
+SHOWN_CHARS = 80
 MAX_PARTS_SHOWN, OUTLINE_DEPTH = 4, 2
 MAX_LINE_CHARACTERS = 256 * 1024
 
@@ -103,9 +103,7 @@ def origin_of(fields: Mapping[str, Any]) -> dict[str, str]:
         for name in names.names
     }
     return {
-        name: value[-MAX_ORIGIN_CHARACTERS:]
-        for name, value in origin.items()
-        if isinstance(value, str)
+        name: value[-MAX_ORIGIN_CHARS:] for name, value in origin.items() if isinstance(value, str)
     }
 
 
@@ -138,8 +136,8 @@ def entry_of(
     written: str | None = None,
     process_at: Callable[[str, str | None], str] = process_at,
 ) -> Entry | None:
-    """``about``: fields shared by several records (labels, resource attributes). ``written``: the
-    record as JSON text.
+    """``about``: fields of several records (labels, resource attributes). ``written``: the record's
+    JSON.
     """
     process = _process({**about, **record} if about else record, process_at)
     stamp = _stamp(record)
@@ -157,16 +155,16 @@ def entry_of(
 
 
 def excerpt(value: Any) -> str:
-    return ascii(_JSON.encode(_outline(value, OUTLINE_DEPTH))[:SHOWN_CHARACTERS])
+    return ascii(_JSON.encode(_outline(value, OUTLINE_DEPTH))[:SHOWN_CHARS])
 
 
 def _outline(value: Any, depth: int) -> Any:
     match value:
         case str() | bytes():
-            return value[:SHOWN_CHARACTERS]
+            return value[:SHOWN_CHARS]
         case dict():
             pairs = islice(value.items(), MAX_PARTS_SHOWN if depth else 0)
-            return {key[:SHOWN_CHARACTERS]: _outline(inner, depth - 1) for key, inner in pairs}
+            return {key[:SHOWN_CHARS]: _outline(inner, depth - 1) for key, inner in pairs}
         case list():
             parts = islice(value, MAX_PARTS_SHOWN if depth else 0)
             return [_outline(inner, depth - 1) for inner in parts]
@@ -192,10 +190,8 @@ def _stamp(record: Mapping[str, Any]) -> str:
 def _process(fields: Mapping[str, Any], process_at: Callable[[str, str | None], str]) -> str:
     for names in _ORIGINS:
         if process := _first(fields, names):
-            host = (
-                (_first(fields, _HOSTS) or "")[:MAX_ORIGIN_CHARACTERS] if names is _FILES else None
-            )
-            return process_at(process[-MAX_ORIGIN_CHARACTERS:], host)
+            host = (_first(fields, _HOSTS) or "")[:MAX_ORIGIN_CHARS] if names is _FILES else None
+            return process_at(process[-MAX_ORIGIN_CHARS:], host)
     return UNNAMED
 
 

@@ -15,7 +15,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ingest.errors import Refused
-from ingest.json_bounds import MAX_NUMBER_CHARACTERS
+from ingest.json_bounds import MAX_NUMBER_CHARS
 from ingest.json_members import as_object, member
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
@@ -24,7 +24,7 @@ from ingest.pushed.otlp_values import attributes, attributes_of_json, members, v
 from ingest.pushed.protobuf_fields import fields, message_of, tag_of
 from ingest.records import Skip
 
-MAX_SCOPE_CHARACTERS = 300
+MAX_SCOPE_CHARS = 300
 """Longest name of a scope: a logger, which is stored with each record."""
 _TAGS = (tag_of(1), tag_of(2))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,7 +70,7 @@ def _protobuf_entries(body: bytes, records: Count, parts: Count) -> Iterator[Ent
         for scope_logs in scopes:
             scope_parts, messages = _first_two_fields(scope_logs, parts)
             scope = message_of(b"".join(scope_parts), InstrumentationScope, parts).name[
-                :MAX_SCOPE_CHARACTERS
+                :MAX_SCOPE_CHARS
             ]
             records.add(len(messages))
             for content in messages:
@@ -112,7 +112,7 @@ def _json_entries(document: Any, records: Count, parts: Count) -> Iterator[Entry
         records.add(1 + len(scopes))
         for scope_logs in scopes:
             name = _object(scope_logs, "scope").get("name")
-            scope = name[:MAX_SCOPE_CHARACTERS] if isinstance(name, str) else ""
+            scope = name[:MAX_SCOPE_CHARS] if isinstance(name, str) else ""
             log_records = members(scope_logs, "logRecords", parts)
             records.add(len(log_records))
             for record in log_records:
@@ -135,7 +135,7 @@ def _nanoseconds(value: Any) -> str:
         text = value.decode()
     else:
         text = str(value or "") if isinstance(value, str | int) else ""
-    return text if len(text) <= MAX_NUMBER_CHARACTERS else ""
+    return text if len(text) <= MAX_NUMBER_CHARS else ""
 
 
 def _entry(

@@ -55,7 +55,7 @@ class SnapshotFiles:
                 )
 
     def _without_full_size(self, observed: Sequence[Observed]) -> list[str]:
-        """Paths of completed checkpoints for which REST has no full size (before 1.15)."""
+        """Completed checkpoints without a full size in REST (before 1.15)."""
         records = (
             record
             for reading in observed

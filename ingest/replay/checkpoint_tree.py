@@ -23,7 +23,7 @@ class CheckpointTree:
         self.root = ""
         self._read_index()
         self._cached: tuple[int, Files, Files] = (-1, {}, {})
-        """Number of a checkpoint, files before it and its files."""
+        """Number of a checkpoint, previous files and its files."""
         self._shown: Files | None = None
 
     def show(self, at_ms: int, by_ms: int, ids: Mapping[str, str]) -> None:

@@ -94,8 +94,8 @@ def import_inventory(
 
 
 class _Rows:
-    """Turns rows of an inventory into rows of a listing. ``hashes``: a sample of paths, to find a
-    repeated one; None if the files cannot repeat a path. ``outlier``: a path outside the root.
+    """Turns rows of an inventory into rows of a listing. ``hashes``: of some paths, to find a
+    repeated one; None if no path can repeat. ``outlier``: a path outside the root.
     """
 
     def __init__(

@@ -95,10 +95,10 @@ class _Walk:
         self.parts, self.visited = earlier_parts, visited
         finished = {directory for part in earlier_parts for directory in part.directories}
         listed_directories = {directory for part in earlier_parts for directory in part.found}
-        self.directories_to_list: queue.LifoQueue[str | None] = queue.LifoQueue()
+        self.queue: queue.LifoQueue[str | None] = queue.LifoQueue()
         """None ends a thread."""
         for directory in ({""} | listed_directories) - finished:
-            self.directories_to_list.put(directory)
+            self.queue.put(directory)
         self.lock = threading.Lock()
         self.failure: BaseException | None = None
 
@@ -120,13 +120,13 @@ class _Walk:
         for worker in workers:
             worker.start()
         try:
-            self.directories_to_list.join()
+            self.queue.join()
         except BaseException as error:
             self.failure = error
             raise
         finally:
             for _ in workers:
-                self.directories_to_list.put(None)
+                self.queue.put(None)
             for worker in workers:
                 worker.join()
         if self.failure is not None:
@@ -143,7 +143,7 @@ class _Walk:
                 except BaseException as error:
                     self.failure = error
                 finally:
-                    self.directories_to_list.task_done()
+                    self.queue.task_done()
             if self.failure is None:
                 sink.end_part()
             else:
@@ -155,7 +155,7 @@ class _Walk:
     def _next(self, sink: "_Sink") -> str | None:
         while True:
             try:
-                return self.directories_to_list.get(timeout=SECONDS_A_PART)
+                return self.queue.get(timeout=SECONDS_A_PART)
             except queue.Empty:
                 # Save this thread's rows: another thread may list a large directory for long.
                 sink.end_part()
@@ -186,7 +186,7 @@ class _Walk:
             unlisted.append(self._skip(directory, error))
         sink.end_directory(directory, subdirectories, unlisted)
         for name in subdirectories:
-            self.directories_to_list.put(name)
+            self.queue.put(name)
 
     def _link(self, name: str, entry: Entry) -> Unlisted | None:
         try:

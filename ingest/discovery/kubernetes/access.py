@@ -35,8 +35,8 @@ class Credentials:
 
 
 def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
-    """The API server of this pod's cluster. The files of the service account are read at each call,
-    since the token is replaced every hour. Raises ``Skipped``.
+    """The API server of this pod's cluster. The files are read at each call: the token is replaced
+    every hour. Raises ``Skipped``.
     """
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
@@ -199,8 +199,8 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
 
 
 def _pem(section: dict[str, Any], key: str, folder: Path) -> str:
-    """The PEM text in ``key-data`` (base64), else in the file ``key`` (relative to the kubeconfig).
-    client-go has the same order.
+    """The PEM text in ``key-data`` (base64), else in the file ``key`` (relative to the kubeconfig),
+    as in client-go.
     """
     data = _text(section, f"{key}-data", longest=1024 * 1024)
     if data:

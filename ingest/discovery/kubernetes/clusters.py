@@ -132,7 +132,7 @@ def _group_by_owner(
 def _group_by_cluster(
     summaries: Iterable[Summary], cluster_of: Mapping[tuple[str, str, str], tuple[str, str]]
 ) -> dict[tuple[str, str], list[Summary]]:
-    """Groups events or snapshots, whose ``of`` is the kind and the name of a resource."""
+    """Events or snapshots by cluster. ``of``: kind and name of a resource."""
     pairs = []
     for summary in summaries:
         kind, name = summary["of"]

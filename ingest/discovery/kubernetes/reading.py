@@ -23,8 +23,8 @@ Reader = Callable[[dict[str, Any]], Summary | None]
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """``part``: the value of ``read`` in a source. ``optional``: clusters are listed without the
-    resource if it is missing or, with a note, if it is forbidden.
+    """``part``: the value of ``read`` in a source. ``optional``: the resource may be missing or,
+    with a note, forbidden.
     """
 
     part: str
@@ -68,7 +68,7 @@ RESOURCES = {
 """Field of :class:`ListedObjects` → resource."""
 
 _listed: set[tuple[str, KubernetesSource, str, str]] = set()
-"""Name and declaration of the source, field and namespace of objects that were listed before."""
+"""Source name, source, field and namespace of objects listed before."""
 
 
 async def read_kubernetes(

@@ -58,7 +58,6 @@ class Fields:
         return self._typed_value(names, bool, "true or false")
 
     def integer(self, *names: str) -> int | None:
-        """``None`` if negative or Long.MAX."""
         return self._read(names, integer, "a whole number")
 
     def duration_ms(self, *names: str) -> int | None:
@@ -66,11 +65,9 @@ class Fields:
         return duration if duration is None or duration <= LONGEST_MS else None
 
     def real(self, *names: str) -> float | None:
-        """``None`` if NaN, infinite or negative."""
         return self._read(names, real, "a number")
 
     def instant(self, *names: str) -> datetime | None:
-        """Epoch milliseconds as UTC; ``None`` if 0, negative or Long.MAX."""
         return self._read(names, instant, "a time in epoch milliseconds")
 
     def required_text(self, *names: str) -> str:
