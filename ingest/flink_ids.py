@@ -22,7 +22,7 @@ def is_flink_id(value: object) -> TypeGuard[str]:
 
 
 def is_given(job_id: str) -> bool:
-    """Whether the id was chosen, not drawn at random: other jobs may have the same id."""
+    """Whether the id was chosen, not random: other jobs may have it, too."""
     return bool(_CHOSEN_ID.fullmatch(job_id))
 
 

@@ -4,9 +4,7 @@ from contextlib import contextmanager
 
 
 def keep_what_is_imported() -> None:
-    """Exempt imported objects from collection, which would touch, and so copy, every page of them
-    in each forked child.
-    """
+    """Exempt imported objects from collection, which would copy every page of them in each fork."""
     gc.collect()
     gc.freeze()
 

@@ -14,7 +14,7 @@ SOURCE = "operator"
 PROCESS, LOGGER, FILE = "kubernetes-operator", "org.apache.flink.kubernetes.operator", "kubernetes"
 MAX_DIGESTS = 4 * MAX_EVENTS
 MAX_AHEAD_MS = 3_600_000
-"""Events further ahead of Weir's clock are left out: their clock is wrong."""
+"""Events further ahead are left out: their clock is wrong."""
 
 
 def read_events(run: ClusterRun) -> SourceRead:

@@ -23,7 +23,7 @@ from ingest.sources import ClusterSource
 log = logging.getLogger(__name__)
 
 SHARD_REQUESTS = 40_000
-"""In one cycle: as many as one core can send, read and write in half a minute."""
+"""In one cycle: what one core can send, read and write in half a minute."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ STALL_CHECK_S = 0.25
 
 
 class Stall:
-    """Measures how long the event loop did not run. Time-outs then say nothing about a cluster."""
+    """Measures how long the event loop did not run: time-outs then say nothing of a cluster."""
 
     def __init__(self) -> None:
         self._stalls: list[tuple[float, float]] = []
@@ -139,8 +139,8 @@ class ShardReading(Generic[Run]):
     def _remaining_s(
         self, finished_after_s: Sequence[float], began: float, stall: Stall
     ) -> float | None:
-        """How long unfinished clusters may still take, stalls not counted. None: without a limit,
-        since fewer than half of the clusters have finished.
+        """How long unfinished clusters may still take, without stalls. None, for no limit, until
+        half of the clusters have finished.
         """
         half = (len(self._runs) + 1) // 2
         if self._stragglers_after_s is None or len(finished_after_s) < half:

@@ -1,5 +1,5 @@
-"""Finds the bucket of an object store that a text names: in a URI, in the address of a request, or
-in an error message of the store.
+"""Finds the bucket of an object store in a text: in a URI, in the address of a request, or in an
+error message of the store.
 """
 
 import re
@@ -63,9 +63,7 @@ class StorePlace:
 
     @property
     def prefix(self) -> str:
-        """The key of the directory that holds jobs' directories; for other keys, the first two
-        parts.
-        """
+        """The key of the directory above jobs' directories; for other keys, the first two parts."""
         root = _JOB_DIRECTORY.split(self.key, maxsplit=1)[0]
         if root == self.key:
             root = "/".join(self.key.split("/")[:-1][:_PREFIX_PARTS])

@@ -76,24 +76,18 @@ def source_of(args: argparse.Namespace, name: str, url: str) -> ClusterSource:
 
 
 def _auth(args: argparse.Namespace) -> Auth | None:
-    token = (
-        _read_secret(args.token_file)
-        if args.token_file
-        else os.environ.get("WEIR_CLUSTER_TOKEN", "")
-    )
+    token = _read_secret(args.token_file, "WEIR_CLUSTER_TOKEN")
     if args.user and args.token_file:
         raise Refused("Give either --user with a password or --token-file, not both.")
     if args.user:
-        password = (
-            _read_secret(args.password_file)
-            if args.password_file
-            else os.environ.get("WEIR_CLUSTER_PASSWORD", "")
-        )
+        password = _read_secret(args.password_file, "WEIR_CLUSTER_PASSWORD")
         return Auth("basic", password, args.user)
     return Auth("bearer", token) if token else None
 
 
-def _read_secret(path: Path) -> str:
+def _read_secret(path: Path | None, variable: str) -> str:
+    if path is None:
+        return os.environ.get(variable, "")
     try:
         return path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

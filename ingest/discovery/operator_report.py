@@ -46,7 +46,7 @@ class OperatorReport:
     @property
     def state(self) -> State:
         """``broken`` if no JobManager runs or starts, ``suspended`` if none should run. "" if a
-        JobManager is ready: then REST shows the state, and an error may be only a refused change.
+        JobManager is ready: REST shows the state, and an error may be only a refused change.
         """
         if self.job_manager == _READY:
             return ""

@@ -26,7 +26,7 @@ _CHECK = message("Check what answers there, or its entry in the file of sources.
 
 
 def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
-    """Listings in the order of ``sources``. If a source cannot be read, its listing has an error."""
+    """Listings in the order of ``sources``, with an error if a source cannot be read."""
     return asyncio.run(_read_all(sources))
 
 

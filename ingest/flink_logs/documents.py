@@ -1,6 +1,4 @@
-"""Turns files that do not consist of lines into lines: JSON documents and CSV tables, which log
-stores export, and UTF-16.
-"""
+"""Turns other files into lines: JSON and CSV, which log stores export, and UTF-16."""
 
 import codecs
 import csv

@@ -154,16 +154,13 @@ def read_file(
 
 
 def unreadable(path: str, error: BaseException) -> Skip:
-    if isinstance(error, NotAllowed):
-        return Skip(redact(path), "unreadable_file", str(error))
-    return Skip(
-        redact(path),
-        "unreadable_file",
-        message(
+    detail = str(error)
+    if not isinstance(error, NotAllowed):
+        detail = message(
             "It could not be read to its end ({why:name}); check that it is complete and readable.",
             why=error_text(error, remote="://" in path),
-        ),
-    )
+        )
+    return Skip(redact(path), "unreadable_file", detail)
 
 
 def no_header(path: str) -> Skip:
@@ -198,7 +195,7 @@ def _change_marker(info: dict[str, Any]) -> str:
 
 
 def error_text(error: BaseException, *, remote: bool) -> str:
-    """Leaves out what a remote server says: someone may have entered the URI to probe it."""
+    """Leaves out a remote server's text: someone may have entered the URI to probe it."""
     text = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)
     return text or (f"it answered {status}" if isinstance(status, int) else type(error).__name__)

@@ -1,7 +1,7 @@
 """Turns a log4j ``PatternLayout`` into a regular expression for the first line of a record.
 
-The expression takes bounded time on any line: repetitions are possessive, and each text is inside
-an atomic group and ends at the first match of the next part.
+It takes bounded time on any line: repetitions are possessive, and a text is in an atomic group and
+ends at the first match of the next part.
 """
 
 import re
@@ -68,7 +68,8 @@ def unreadable_layout(pattern: str, why: str) -> Refused:
 
 
 def date_of(layout: str, options: list[str]) -> LogDate:
-    pattern = _DATE_FORMATS.get(options[0] if options else "", options[0] if options else "")
+    name = options[0] if options else ""
+    pattern = _DATE_FORMATS.get(name, name)
     second = parts = after_second = ""
     has_fraction = False
     for token in (match[0] for match in _TOKEN.finditer(pattern)):

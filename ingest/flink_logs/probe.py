@@ -82,7 +82,7 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
 
 
 def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
-    """Whether ``newest`` is in the future or, to a minute, whole half hours ago, up to a day. Then
+    """Whether ``newest`` is in the future or, to a minute, whole half hours ago, up to a day:
     probably the zone is wrong, not the clock.
     """
     difference = newest - now

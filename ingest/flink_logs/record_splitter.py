@@ -65,8 +65,8 @@ class RecordCounts:
         return [0] * len(digests)
 
     def recent(self) -> list[RecordCount]:
-        """Counts for the next reading of this file. Equal records are close together, so those
-        near the end are enough.
+        """Counts for the next reading of this file: those near the end, since equal records are
+        close together.
         """
         margin = timedelta(milliseconds=RECENT_WITHIN_MS)
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH)

@@ -13,7 +13,7 @@ class Answer:
     at: datetime
     body: Any = field(repr=False)
     held_bytes: int = 0
-    """The memory that ``body`` takes, about; 0 if unknown."""
+    """About the memory of ``body``; 0 if unknown."""
 
     @property
     def endpoint(self) -> str:
@@ -49,7 +49,7 @@ class JobAnswers:
     metrics: dict[str, list[Answer]] = field(default_factory=dict)
     gauges: dict[str, list[Answer]] = field(default_factory=dict)
     metrics_paths: set[str] = field(default_factory=set, repr=False)
-    """Paths of the answers in ``metrics`` and ``gauges``, if these are added one by one."""
+    """Paths in ``metrics`` and ``gauges``, if these are added one by one."""
 
 
 @dataclass(slots=True)

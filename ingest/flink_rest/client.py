@@ -1,8 +1,8 @@
 """Requests to one JobManager or History Server: bounded in number, time and size.
 
 Requests are GET and go only to the registered address: not through a proxy of the environment, not
-along a redirect to another address. No message, log line or ``repr`` contains a secret, not even
-one that the server sends back.
+along a redirect to another address. No message, log line or ``repr`` has a secret, even if the
+server sends it back.
 """
 
 import asyncio

@@ -13,9 +13,7 @@ MAX_CHECKPOINTS = 120
 MAX_VERTICES = 300
 MAX_TASKMANAGERS = 5_000
 MISSING_CYCLES = 2
-"""A job that is missing from so many lists is no longer listed. A JobManager may answer before it
-has its jobs.
-"""
+"""A job is gone if so many lists lack it: a JobManager may answer before it has its jobs."""
 
 STORED, DISCARDED, DETAILED = 1, 2, 4
 

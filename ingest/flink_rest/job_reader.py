@@ -68,7 +68,7 @@ def _integer(entry: dict[str, Any], name: str) -> int:
 
 
 DUE_SLACK = 0.8
-"""Share of an interval after which a sample is due, since cycles do not come at exact times."""
+"""Share of an interval after which a sample is due: cycles are not at exact times."""
 
 
 def needs_attention(job: ListedJob, cursor: JobCursor) -> bool:

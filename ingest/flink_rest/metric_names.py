@@ -78,8 +78,8 @@ def ids(names: Names) -> tuple[str, ...]:
 
 
 def names_for(flink_version: str | None) -> tuple[str, ...]:
-    """The shortest metric ids of this release, so that few requests are needed. Up to 1.20 there is
-    the flat group ``buffers``; 2.x has only the long names.
+    """The shortest metric ids of this release, for few requests. Up to 1.20 there is the flat group
+    ``buffers``; 2.x has only the long names.
     """
     return tuple(
         name

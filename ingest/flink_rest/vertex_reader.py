@@ -26,9 +26,7 @@ from ingest.json_members import object_list
 LISTED = "listed"
 MOST_OF_SOURCES = 12
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
-"""How often names are listed after a change of the job: operators register metrics some seconds
-after they open.
-"""
+"""How often names are listed after the job changed: operators register metrics late."""
 
 
 async def read_gauges(

@@ -1,5 +1,5 @@
-"""How Arrow reads the data files of a table. Arrow's threads may still read ahead when the process
-ends; calls from them into Python are counted, and the process waits until there are none.
+"""How Arrow reads the data files of a table. Arrow's threads may read ahead when the process ends,
+so the process waits until they no longer call Python.
 """
 
 import atexit

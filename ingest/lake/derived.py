@@ -3,7 +3,7 @@ from dataclasses import replace
 from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Column, Table
 
 REFUSED = "refused"
-"""Outcome of a trigger that was refused before it took a checkpoint id: only the log shows it."""
+"""Outcome of a trigger that took no checkpoint id: only the log shows it."""
 
 # For a column without meaning, see the column of that name in the serving table checkpoint_fact.
 CHECKPOINT_FACTS = Table(

@@ -290,9 +290,7 @@ class _StoreReading:
         self._limit = min(10 * self._limit, self._store.usual_lines)
 
     async def _try_page(self, begin: int, end: int) -> Page | None:
-        """``None`` if the page cannot be read. Then the next page is smaller, or the unreadable
-        line was skipped.
-        """
+        """``None`` for an unreadable page: the next one is smaller, or a line was skipped."""
         try:
             return await self._page(begin, end, self._limit)
         except BadAnswer as error:

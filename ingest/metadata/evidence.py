@@ -172,7 +172,7 @@ class _Reader:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _locate(self, directory: str) -> tuple[str, str]:
-        """Where to read the directory, and the root above: a root registered for the cluster, or a
+        """Where to read the directory, and the root above: one registered for the cluster, or a
         listed directory. Else raises ``ValueError``, whether or not a file is there.
         """
         respelled = self._spellings.apply(directory)

@@ -67,8 +67,8 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         return pages if detail else [info["name"] for info in pages]
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """Entries of ``path``. A file has one entry, with the file's name. Before 2.8, Hadoop sends
-        a single page. Raises ``OSError``.
+        """Entries of ``path``; of a file, one with its name. Before 2.8, Hadoop sends a single
+        page. Raises ``OSError``.
         """
         path = self._strip_protocol(path).rstrip("/") or "/"
         if path.count("/") > MAX_DEPTH:

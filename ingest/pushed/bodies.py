@@ -12,7 +12,7 @@ LARGEST_BODY_BYTES = 16 * 1024 * 1024
 
 READ_BYTES = 256 * 1024
 MAX_GZIPS = 1_000
-"""Most concatenated gzips; shippers send one. Each takes 10 µs, even an empty one of 20 bytes."""
+"""Most concatenated gzips; shippers send one. Each takes 10 µs, even an empty one."""
 _ZEROS = re.compile(rb"\0*")
 
 

@@ -1,5 +1,5 @@
-"""Reads protobuf level by level, so that repeated fields are counted before they are decoded: an
-empty message of two bytes takes a hundred when decoded.
+"""Reads protobuf level by level: repeated fields are counted before they are decoded, since an
+empty message of two bytes then takes a hundred.
 """
 
 import re

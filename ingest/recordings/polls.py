@@ -76,7 +76,7 @@ class Poll:
 
 
 class Polls:
-    """A poll ends when a list of the cluster is requested again, or when it is too large."""
+    """A poll ends when a list is requested again, or when it is too large."""
 
     def __init__(self, cluster: str, version: str | None = None) -> None:
         self._cluster = cluster

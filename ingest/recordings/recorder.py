@@ -60,7 +60,7 @@ def _empty_value(value: Any) -> Any:
 
 
 class MaskedLog:
-    """Masks a log, some lines at a time. A key may begin in one piece and end in another."""
+    """Masks a log piece by piece. A key may begin in one piece and end in another."""
 
     def __init__(self, address: Address) -> None:
         self._address = address

@@ -80,7 +80,7 @@ _DESCRIBING = frozenset(
         """,
     )
 )
-"""A name that ends with such a word describes a secret, but its value is none."""
+"""The value of a name that ends with such a word is no secret."""
 _ERROR_WORDS = frozenset(
     re.findall(
         r"\w+",

@@ -87,7 +87,7 @@ def _scheme(match: re.Match[str]) -> str:
 LONG = 4_096
 """Longer texts are checked line by line: most log lines contain nothing suspicious."""
 LINES_AFTER = 3
-"""So many lines after a suspicious line are checked, too: ``<value>`` and blocks of YAML follow."""
+"""Lines checked after a suspicious line: ``<value>`` and blocks of YAML follow it."""
 
 MOST_PASSES = 8
 """Several passes, since masking may change how neighbouring characters are parsed."""

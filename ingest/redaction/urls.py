@@ -15,7 +15,7 @@ _USER_IS_A_NAME = re.compile(
     r"|hdfs|webhdfs|swebhdfs|viewfs|mailto|xmpp|sip",
     re.IGNORECASE,
 )
-"""Schemes in which a user without password is a container, an actor system or a person."""
+"""Schemes whose user without password is a container, an actor system or a person."""
 
 
 def redact_urls(text: str) -> str:

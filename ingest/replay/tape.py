@@ -74,7 +74,7 @@ def _line_time(at_ms: int) -> bytes:
 
 
 LEAD_MS = 5_000
-"""Log lines so short before the first answer belong to the job, which was being submitted."""
+"""Log lines so short before the first answer are of the job, which is being submitted."""
 
 _FIRST_REQUEST = "/overview"
 _JOBS = "/jobs/overview"

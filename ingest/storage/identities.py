@@ -1,6 +1,4 @@
-"""Detects directories that are visited by two names: by inode in a local file system, elsewhere by
-URI.
-"""
+"""Detects directories with two names: by inode in a local file system, elsewhere by URI."""
 
 import threading
 from collections.abc import Hashable

@@ -1,5 +1,5 @@
-"""Imports an inventory as a listing. A row that cannot be read stops the import, since files that
-are not listed would look missing.
+"""Imports an inventory as a listing. An unreadable row stops the import, since files that are not
+listed would look missing.
 """
 
 import re

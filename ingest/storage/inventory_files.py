@@ -397,7 +397,7 @@ def _uri(pattern: str, filesystem: Any, path: str) -> str:
 
 
 def letters(name: str) -> str:
-    """The letters of a name of a column or field, in lower case, by which names are compared."""
+    """The letters of a column's name, in lower case, by which names are compared."""
     return "".join(character for character in name.lower() if character.isalpha())
 
 

@@ -64,7 +64,7 @@ _NUMBER, _FLAG = re.compile(r"\d{1,18}"), re.compile("true|false", re.IGNORECASE
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _ROWS_A_BATCH = 65_536
 _LONGEST_BYTES = 32_000
-"""Longest text in Parquet: the longest paths are those of HDFS, of 8,000 characters."""
+"""Longest text in Parquet; the longest paths have 8,000 characters (HDFS)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""A listing on disk: complete Parquet parts, and ``_listed.json``. The latter is written last:
-without it the listing is not finished.
+"""A listing on disk: Parquet parts, and ``_listed.json``, which is written last: without it, the
+listing is not finished.
 """
 
 import json

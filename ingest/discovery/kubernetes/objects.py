@@ -1,5 +1,5 @@
-"""Summaries of objects of an API server: plain values, or None for an object that Weir does not
-read. Fields are those of the CustomResourceDefinitions of the Flink Kubernetes Operator
+"""Summaries of objects of an API server; None for an object that Weir does not read. Fields are
+those of the CustomResourceDefinitions of the Flink Kubernetes Operator
 (``flink.apache.org/v1beta1``) and of core/v1. Missing fields are "" or None.
 """
 

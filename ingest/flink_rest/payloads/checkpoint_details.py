@@ -10,8 +10,8 @@ from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM, subtask_index
 from ingest.records import VertexCheckpoint
 
 SUBTASKS_PER_REPORTED = 64
-"""Most elements of an array for each subtask in the answer. Flink lists pending subtasks, too: a
-short answer must not make arrays of 32,768 elements.
+"""Most elements of an array for each subtask in the answer. Flink lists pending subtasks, too:
+short answers must not make long arrays.
 """
 
 

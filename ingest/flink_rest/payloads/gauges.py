@@ -34,8 +34,8 @@ GAUGES: dict[str, tuple[str, str]] = {
     "offset_commits": ("KafkaSourceReader.commitsSucceeded", "sum"),
     "offset_commits_failed": ("KafkaSourceReader.commitsFailed", "sum"),
 }
-"""Column of ``vertex_gauges`` → end of the figures' names, and aggregate over subtasks. If there are
-too many figures, those of the first columns are requested.
+"""Column of ``vertex_gauges`` → end of the figures' names, and aggregate over subtasks. If there
+are too many, those of the first columns are requested.
 """
 EVENT_TIME: dict[str, tuple[str, str]] = {
     "received_watermark_ms": (RECEIVED, "min"),
