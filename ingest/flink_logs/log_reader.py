@@ -340,8 +340,8 @@ class LogReader:
         objects_are_bare = not self._stripper.may_wrap(block)
         for line, offset in self._lines_of(block, at, objects_are_bare):
             self._stripper.at = offset
-            has_no_envelope = (objects_are_bare and line[:1] == b"{") or self._lines.own(line)
-            stripped = None if has_no_envelope else self._stripper.stripped(line)
+            is_bare = (objects_are_bare and line[:1] == b"{") or self._lines.own(line)
+            stripped = None if is_bare else self._stripper.stripped(line)
             content, stamp, key = line, b"", _PLAIN
             if stripped is not None:
                 content, stamp = stripped.content, stripped.stamp

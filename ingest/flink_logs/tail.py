@@ -74,21 +74,21 @@ class _Cycle:
         self.cursor.files.update(updates)
 
     def _served_cycle(self, file: LogFile) -> int:
-        file_cursor = self.cursor.files.get(file.path)
-        return file_cursor.served_cycle if file_cursor else 0
+        progress = self.cursor.files.get(file.path)
+        return progress.served_cycle if progress else 0
 
     def _is_due(self, file: LogFile) -> bool:
-        file_cursor = self.cursor.files.get(file.path)
+        progress = self.cursor.files.get(file.path)
         if (
-            file_cursor is None
-            or (file_cursor.size, file_cursor.changed) != (file.size, file.changed)
-            or file_cursor.more
+            progress is None
+            or (progress.size, progress.changed) != (file.size, file.changed)
+            or progress.more
         ):
             return True
-        if not file_cursor.pending:
+        if not progress.pending:
             return False
-        file_cursor.quiet_cycles += 1
-        return self._has_ended(file_cursor)
+        progress.quiet_cycles += 1
+        return self._has_ended(progress)
 
     def _has_ended(self, file: FileCursor) -> bool:
         if self.final or is_packed(file.path):
@@ -99,8 +99,8 @@ class _Cycle:
         try:
             with file.open() as stream:
                 head = stream.read(HEAD_BYTES)
-                file_cursor = self.cursor.recognise(file.path, head, file.size, self._by_process)
-                return self._read_on(file, stream, head, file_cursor, limit_bytes)
+                progress = self.cursor.recognise(file.path, head, file.size, self._by_process)
+                return self._read_on(file, stream, head, progress, limit_bytes)
         except FileNotFoundError:
             return 0, None
         except UNREADABLE as error:
@@ -116,17 +116,16 @@ class _Cycle:
         file: LogFile,
         stream: IO[bytes],
         head: bytes,
-        file_cursor: FileCursor,
+        progress: FileCursor,
         limit_bytes: int,
     ) -> tuple[int, FileCursor]:
-        is_unchanged = (file_cursor.size, file_cursor.changed) == (file.size, file.changed)
-        reader = LogReader(self.layout, self.zone, file=file.path, begin=file_cursor)
-        position, is_at_end = file_cursor.offset, False
+        is_unchanged = (progress.size, progress.changed) == (file.size, file.changed)
+        reader = LogReader(self.layout, self.zone, file=file.path, begin=progress)
+        position, is_at_end = progress.offset, False
         with suppress(EOFError):
             stream.seek(position)
         while (
-            position - file_cursor.offset < limit_bytes
-            and len(self.records) < MAX_RECORDS_PER_CYCLE
+            position - progress.offset < limit_bytes and len(self.records) < MAX_RECORDS_PER_CYCLE
         ):
             data = stream.read(READ_BYTES)
             if not data:
@@ -134,17 +133,17 @@ class _Cycle:
                 break
             position += len(data)
             self.records += reader.feed(data)
-        read_to = max(position, file_cursor.read_to)
-        file_cursor.quiet_cycles = file_cursor.quiet_cycles if is_unchanged else 0
-        if is_at_end and reader.pending and self._has_ended(file_cursor):
+        read_to = max(position, progress.read_to)
+        progress.quiet_cycles = progress.quiet_cycles if is_unchanged else 0
+        if is_at_end and reader.pending and self._has_ended(progress):
             self.records += reader.close()
         self.skips += reader.skips
-        headers = file_cursor.headers + reader.headers
+        headers = progress.headers + reader.headers
         has_no_records = not headers and position >= (1 if self.final else NO_HEADER_AFTER_BYTES)
-        if has_no_records and not file_cursor.reported:
+        if has_no_records and not progress.reported:
             self.skips.append(no_header(file.path))
         is_hollow = not head.strip(b"\0")
-        return position - file_cursor.offset, FileCursor(
+        return position - progress.offset, FileCursor(
             path=file.path,
             size=file.size,
             changed=file.changed,
@@ -152,7 +151,7 @@ class _Cycle:
             head_bytes=0 if is_hollow else len(head),
             read_to=read_to,
             more=not is_at_end,
-            quiet_cycles=file_cursor.quiet_cycles,
+            quiet_cycles=progress.quiet_cycles,
             served_cycle=self.cursor.cycle,
             headers=headers,
             reported=has_no_records,

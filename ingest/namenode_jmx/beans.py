@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from ingest.errors import Skipped
-from ingest.flink_rest.payloads.fields import Fields, sum_of_known
+from ingest.flink_rest.payloads.fields import Fields, known_sum
 from ingest.records import NameNodeOperation, NameNodeSample
 
 QUERIES = tuple(
@@ -39,10 +39,10 @@ def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
     return NameNodeSample(
         ts=at,
         ha_state=namesystem.text("tag.HAState"),
-        rpc_calls=sum_of_known(bean.integer("RpcQueueTimeNumOps") for bean in rpc),
+        rpc_calls=known_sum(bean.integer("RpcQueueTimeNumOps") for bean in rpc),
         rpc_queue_ms=_most(bean.real("RpcQueueTimeAvgTime") for bean in rpc),
         rpc_processing_ms=_most(bean.real("RpcProcessingTimeAvgTime") for bean in rpc),
-        call_queue_length=sum_of_known(bean.integer("CallQueueLength") for bean in rpc),
+        call_queue_length=known_sum(bean.integer("CallQueueLength") for bean in rpc),
         files=namesystem.integer("FilesTotal"),
         blocks=namesystem.integer("BlocksTotal"),
         used_bytes=namesystem.integer("CapacityUsed"),

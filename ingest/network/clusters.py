@@ -45,7 +45,7 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
 def is_forbidden(address: Address) -> bool:
-    return any(address.version == network.version and address in network for network in _FORBIDDEN)
+    return any(address in network for network in _FORBIDDEN)
 
 
 def unwrapped(address: Address) -> list[Address]:
@@ -106,9 +106,7 @@ def refusal(text: str) -> str:
                 "is or leads to an address that Weir never asks: link-local, cloud metadata, "
                 "multicast or reserved"
             )
-        if networks and not any(
-            reached.version == network.version and reached in network for network in networks
-        ):
+        if networks and not any(reached in network for network in networks):
             return message(
                 "is or leads to an address outside of the networks that {variable:text} names: "
                 "clusters are asked in these alone. Add the network of this address to it, such as "

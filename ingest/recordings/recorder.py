@@ -215,7 +215,7 @@ async def record(
     summary = RecordSummary(str(directory))
     gate = gate or Gate()
     logs = LogCopies(source.logs.globs, directory / "logs", address, max_bytes // 2)
-    with _create_answers(directory) as out:
+    with _create_file(directory) as out:
         answers = _AnswerFile(out, address, at, max_bytes - max_bytes // 2, summary)
         try:
             await _poll(
@@ -338,7 +338,7 @@ async def _copy_from_endpoint(source: ClusterSource, logs: LogCopies, gate: Gate
         return
 
 
-def _create_answers(directory: Path) -> IO[str]:
+def _create_file(directory: Path) -> IO[str]:
     path = directory / "rest.jsonl"
     if path.exists():
         raise Refused(f"{directory} holds a recording already; choose another folder.")

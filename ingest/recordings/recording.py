@@ -31,8 +31,7 @@ class SnapshotFiles:
         files = (
             path
             for folder in _FOLDERS
-            for path in sorted((directory / folder).rglob(NAME))
-            if _is_within(directory, path)
+            for path in _readable(directory, sorted((directory / folder).rglob(NAME)), [])
         )
         self._files = {_key(path.parent.as_posix()): path for path in files}
         self._read_or_listed: set[str] = set()
@@ -89,14 +88,6 @@ class SnapshotFiles:
                     str(error),
                 ),
             ), 0
-
-
-def _is_within(directory: Path, path: Path) -> bool:
-    try:
-        open_regular(path, within=directory).close()
-    except OSError:
-        return False
-    return True
 
 
 def _key(directory: str) -> str:

@@ -28,10 +28,10 @@ def redact_urls(text: str) -> str:
         run = _RUN.match(text, start, next_at if next_at >= 0 else start + LONGEST)
         if run and "@" in run[0]:
             url_part = _SCHEME_AT_END.sub("", run[0]) if run.end() == next_at else run[0]
-            secret_span = _userinfo(url_part, _scheme(text, at))
-            if secret_span:
-                pieces += text[done : start + secret_span[0]], MASK
-                done = end = start + secret_span[1]
+            span = _userinfo(url_part, _scheme(text, at))
+            if span:
+                pieces += text[done : start + span[0]], MASK
+                done = end = start + span[1]
         at = text.find("://", end)
     return "".join((*pieces, text[done:])) if pieces else text
 

@@ -191,7 +191,7 @@ def instant_of_ms(epoch_ms: int) -> datetime:
     return datetime.fromtimestamp(epoch_ms // 1000, UTC).replace(microsecond=epoch_ms % 1000 * 1000)
 
 
-def sum_of_known(numbers: Iterable[int | None]) -> int | None:
+def known_sum(numbers: Iterable[int | None]) -> int | None:
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ingest.flink_rest.metric_names import TASKMANAGER_METRICS
 from ingest.flink_rest.payloads import metrics
-from ingest.flink_rest.payloads.fields import Fields, sum_of_known
+from ingest.flink_rest.payloads.fields import Fields, known_sum
 from ingest.flink_rest.payloads.vertices import required_taskmanager_id
 from ingest.records import AllocatedSlot, TaskManager
 
@@ -110,12 +110,10 @@ def _garbage_collection(
         if gc.text("name") != "All"
     ]
     if collectors:
-        return sum_of_known(count for count, _ in collectors), sum_of_known(
-            ms for _, ms in collectors
-        )
+        return known_sum(count for count, _ in collectors), known_sum(ms for _, ms in collectors)
     sums: dict[str, list[int | None]] = {"Count": [], "Time": []}
     for metric_id in metric_values:
         match = _GC_METRIC.fullmatch(metric_id)
         if match and match[1] != "All":
             sums[match[2]].append(_bytes(metrics.pick(dict(metric_values), (metric_id,))))
-    return sum_of_known(sums["Count"]), sum_of_known(sums["Time"])
+    return known_sum(sums["Count"]), known_sum(sums["Time"])
