@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass
 class Shard:
-    """Clusters that are read together. ``limits`` are those of one cluster."""
+    """Clusters that are read together. ``limits``: of one cluster."""
 
     at: Callable[[], datetime]
     cycle_s: float

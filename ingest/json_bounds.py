@@ -8,7 +8,7 @@ from typing import Any
 from ingest.messages import message
 
 MAX_VALUES = 3_000_000
-"""In one answer: nearly four times the largest real answer, which takes 250 MB decoded."""
+"""Nearly four times the largest real answer, which takes 250 MB decoded."""
 
 BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
@@ -43,7 +43,7 @@ def values_in(content: bytes) -> int:
 
 
 def number_hooks(content: bytes) -> dict[str, Any]:
-    """Hooks of ``json.loads`` that keep long numbers as texts. Empty if ``content`` has none, since
+    """Hooks of ``json.loads`` that keep long numbers as texts; none without long numbers, since
     hooks take time.
     """
     if _LONG_NUMBER not in content.translate(_MASK_NUMBERS):

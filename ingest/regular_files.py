@@ -24,8 +24,8 @@ def open_regular(
     """The file; reading it never waits. Raises ``NotRegular``, or ``OSError`` if it cannot be
     opened.
 
-    Links are followed. With ``within``, only files below that directory are opened, even if links
-    change meanwhile. ``check`` gets the path with links resolved and may raise ``OSError``.
+    Links are followed. With ``within``, only files below it are opened, even if links change
+    meanwhile. ``check`` gets the path with links resolved and may raise ``OSError``.
     """
     try:
         resolved = Path(path).resolve(strict=True)

@@ -104,7 +104,7 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
 
 
 FILES_S = 120.0
-"""Time to read the logs and snapshots of one cluster; a large backlog takes half a minute."""
+"""To read the logs and snapshots of a cluster; a large backlog takes half a minute."""
 FILES_OF_SHARD_S = 20.0
 _file_threads: dict[str, threading.Thread] = {}
 """Name of a cluster → the thread that still waits for its files. A thread cannot be ended."""

@@ -25,7 +25,7 @@ class Turn(IntEnum):
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A field of a cluster. An ``address`` is requested over HTTP, a ``place`` is a path or URI,
-    ``places`` are a list of paths or URIs with globs. ``option``: option of ``add_cluster``.
+    ``places`` are several, with globs. ``option``: option of ``add_cluster``.
     """
 
     field: str

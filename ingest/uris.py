@@ -1,4 +1,4 @@
-"""One spelling for each place in storage, so that references and listings can be compared as text.
+"""One spelling for each place in storage: references and listings are compared as text.
 
 Two spellings that *might* mean one file become the same text, since one file under two names would
 look like an orphan. So percent encoding is decoded, although Flink takes it literally, and repeated

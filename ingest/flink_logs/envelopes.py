@@ -12,10 +12,9 @@ COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 
 
 class Stripped(NamedTuple):
-    """A line without its envelope. ``process``: the writer, "" if the envelope does not name it.
-    ``whole``: false if the line continues in another envelope. ``stamp``: the envelope's time in
-    ISO-8601. ``strict``: the prefix cannot be anything else; other prefixes count only before a
-    record.
+    """A line without its envelope. ``process``: the writer, or "". ``whole``: false if the line
+    continues in another envelope. ``stamp``: the envelope's time in ISO-8601. ``strict``: the
+    prefix cannot be anything else; other prefixes count only before a record.
     """
 
     envelope: str

@@ -1,7 +1,7 @@
 """How lines of logs begin: Flink's default layouts, or any log4j ``PatternLayout``.
 
-A layout is a regular expression for the first line of a record, and the literal with which every
-record begins: files are split at it.
+A layout is a regular expression for the first line of a record, and the literal with which records
+begin: files are split at it.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The pattern table: every log line that becomes a typed event.
+"""The pattern table: the log lines that become events.
 
 Entries are tried on the first line of a message: first those with whose ``starts`` the line begins,
 then those whose ``contains`` is in the line. The first entry whose ``regex`` matches decides. Rules

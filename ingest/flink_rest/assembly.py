@@ -57,7 +57,7 @@ class ParseResults:
         place: str = "",
     ) -> _Parsed | None:
         """What ``parser`` returns for the answer's body, or for ``body``. ``None`` without an
-        answer, or if parsing fails, which adds a skip. ``place``: path of ``body`` in the answer.
+        answer or, with a skip, if parsing fails. ``place``: path of ``body`` in the answer.
         """
         if answer is None:
             return None

@@ -199,8 +199,8 @@ OnAnswer = Callable[[str, int, Any], None]
 
 
 class RestClient:
-    """``request_timeout_s`` bounds one request from connecting to its last byte. ``server_name``:
-    name in the certificate, if it is not the host. ``held_bytes``: memory of all answers; above
+    """``request_timeout_s``: from connecting to the last byte. ``server_name``: name in the
+    certificate, if it is not the host. ``held_bytes``: memory of all answers; above
     ``MAX_HELD_BYTES``, no more requests are sent. ``lenient``: answers may have bytes that are not
     UTF-8.
     """

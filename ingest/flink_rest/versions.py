@@ -32,7 +32,7 @@ def named_release(version: str | None) -> tuple[tuple[int, ...], str] | None:
 
 
 def is_version(text: object) -> bool:
-    """Whether the text is only a release, perhaps with a vendor's suffix: safe to show."""
+    """Whether the text is only a release, perhaps of a vendor: safe to show."""
     return (
         isinstance(text, str)
         and release(text) is not None

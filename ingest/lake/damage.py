@@ -23,8 +23,8 @@ class LakeDamaged(Refused):
 def readable_errors(
     table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str
 ) -> Iterator[None]:
-    """Turns errors of the Delta and Parquet libraries into ``LakeDamaged`` with one sentence.
-    ``in_files`` returns what is wrong with the table's data files, "" for nothing.
+    """Turns errors of the Delta and Parquet libraries into ``LakeDamaged``. ``in_files`` returns
+    what is wrong with the table's data files, "" for nothing.
     """
     try:
         yield

@@ -23,8 +23,8 @@ from ingest.lake.tables import Table, with_columns
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file of a version, with the bounds of its ``commit_seq`` and time column. Bounds
-    are None if they were not recorded.
+    """A Parquet file of a version. Bounds of ``commit_seq`` and of the time column are None if they
+    were not recorded.
     """
 
     uri: str

@@ -51,9 +51,9 @@ def client_of(source: LogStoreSource, tls: Tls, gate: Gate | None = None) -> Res
 
 
 LATE_S = 120
-"""Lines that arrive later are not read: shippers wait for seconds, indices refresh within 30 s."""
+"""Later lines are not read: shippers wait for seconds, indices refresh within 30 s."""
 MOST_REPEATED = 20_000
-"""Most lines that are read again to find late lines: the spool remembers ``REMEMBERED_LINES``."""
+"""Most lines read again to find late lines: the spool remembers ``REMEMBERED_LINES``."""
 
 
 @dataclass(slots=True)

@@ -11,8 +11,8 @@ version  written by                    what is new
 7        development after 2.3         each subtask may name the checkpoint its state is from
 =======  ============================  ===========================================================
 
-Version 3 was written in three ways, which the header does not distinguish: they are tried in turn,
-and the one that ends exactly at the end of the file is right.
+Version 3 was written in three ways, which the header does not distinguish: they are tried in turn;
+the one that ends at the end of the file is right.
 
 A new handle is a function, and its tag in the registry of ``streams``, ``keyed`` or ``walk``.
 Increase ``READER_VERSION`` if the same bytes are now read differently. Test with bytes written by

@@ -19,8 +19,8 @@ _JOB = re.compile(rb"/([0-9a-f]{32})(?=/)")
 @dataclass(frozen=True)
 class Content:
     """What is known of a file that cannot be parsed. ``named_jobs``: jobs whose directories occur
-    in the file; None if it is too long to search or has a hole. ``is_foreign``: it is a complete
-    Parquet or JSON file. ``has_magic``: it begins with Flink's magic number.
+    in the file; None if it is too long or has a hole. ``is_foreign``: it is a complete Parquet or
+    JSON file. ``has_magic``: it begins with Flink's magic number.
     """
 
     bytes: int

@@ -34,7 +34,7 @@ class Window:
         return self._base + self.at
 
     def available(self, size: int) -> int:
-        """Number of bytes in ``data`` from ``at`` on: less than ``size`` only at the file's end."""
+        """Number of bytes in ``data`` from ``at`` on: below ``size`` only at the file's end."""
         if self.end - self.at < size:
             self._fill(size)
         return self.end - self.at

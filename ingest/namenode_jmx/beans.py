@@ -17,7 +17,7 @@ QUERIES = tuple(
     f"/jmx?qry=Hadoop:service=NameNode,name={name}"
     for name in ("RpcActivityForPort*", "RpcDetailedActivityForPort*", "FSNamesystem", "JvmMetrics")
 )
-"""A request for all beans would include NameNodeInfo, with a list of all DataNodes."""
+"""NameNodeInfo, with a list of all DataNodes, is not requested."""
 MOST_BEANS, MOST_OPERATIONS = 50, 200
 _COUNTER = re.compile(r"([A-Z][A-Za-z0-9]{0,60})NumOps$")
 _RPC, _DETAILED, _SYSTEM = "RpcActivityForPort", "RpcDetailedActivityForPort", "FSNamesystem"

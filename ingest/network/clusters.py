@@ -32,7 +32,7 @@ _FORBIDDEN = [
         "240.0.0.0/4",
     )
 ]
-"""No JobManager and no receiver of notices has these addresses. Metadata services of clouds return
+"""No JobManager or receiver of notices has these addresses. Metadata services of clouds return
 credentials.
 """
 

@@ -1,6 +1,4 @@
-"""Bounds the total time of a request of the library ``requests``, which itself only bounds the time
-between two bytes.
-"""
+"""Bounds the whole time of a request of ``requests``, which bounds only that between two bytes."""
 
 import os
 import socket

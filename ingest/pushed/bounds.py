@@ -8,7 +8,7 @@ from ingest.json_bounds import TooManyValues, decoded, pushed_hooks
 MAX_RECORDS = 30_000
 MAX_OTLP_RECORDS = 20_000
 MAX_PARTS = 200_000
-"""Messages, fields, attributes and values of OTLP; 8,192 records of 20 attributes have 180,000."""
+"""8,192 OTLP records of 20 attributes have 180,000 parts."""
 MAX_VALUES = 1_000_000
 MAX_PROCESSES = 500
 MAX_ORIGINS = 2_000

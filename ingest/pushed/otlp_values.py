@@ -1,5 +1,5 @@
-"""Attributes and values of OTLP as plain values, from its protobuf and its JSON mapping. Numbers and
-bytes are texts, as in JSON.
+"""Attributes and values of OTLP as plain values, from protobuf and JSON. Numbers and bytes are
+texts, as in JSON.
 
 Source: ``opentelemetry/proto/common/v1/common.proto`` and the JSON mapping of the OTLP
 specification.

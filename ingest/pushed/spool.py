@@ -91,8 +91,8 @@ class Spool(SharedFolder):
         return Taken(lines, repeated)
 
     def make_room(self, logs_cursor: Mapping[str, Any] | None, now_s: float) -> None:
-        """Remove files that were read completely, by the collector's cursor of these logs. Raises
-        :class:`Behind` if too much is unread.
+        """Remove files that were read completely, by the collector's cursor. Raises :class:`Behind`
+        if too much is unread.
         """
         cursor = TailCursor.from_json(dict(logs_cursor) if logs_cursor else None)
         with self.lock():

@@ -63,8 +63,8 @@ MAX_BAD_LINES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An answer, or why it was skipped. Both are None if Weir does not read the path, or if Flink
-    could not answer yet.
+    """An answer, or a skip. Both are None if Weir does not read the path, or if Flink could not
+    answer yet.
     """
 
     at: datetime

@@ -4,7 +4,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ingest.redaction.marks import MASK, is_harmless, is_quantity, looks_random
 from ingest.redaction.names import NAME_WORD, Secrecy, secrecy_of
@@ -37,8 +37,7 @@ _SCHEME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """``text[start:end]`` is hidden. ``inner``: without quotes. ``whole``: a JSON list or object."""
 
     start: int
@@ -213,8 +212,7 @@ _NO_VALUE = re.compile(
 _FIRST_CHARS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """Where a value begins. ``element``: it ends before the next tag. ``spaced``: only spaces
     separate it from its name.
     """

@@ -34,9 +34,9 @@ class Turn:
 
 
 class Player:
-    """``names``: job name of the recording → name to show. ``rest_ms``: time between turns. If
-    ``past_ms`` is not 0, there was a turn so long ago, whose checkpoints stay. A new player
-    continues the turns in ``folder``.
+    """``names``: job name of the recording → name to show. ``rest_ms``: time between turns.
+    ``past_ms``: age of a past turn, whose checkpoints stay; 0 for none. A new player continues the
+    turns in ``folder``.
     """
 
     def __init__(

@@ -13,8 +13,8 @@ from ingest.storage.tree import Stat
 
 MOST_KEYS = 1_000
 KEYS_A_DELETION = 250
-"""In one DeleteObjects request. A store deletes the keys of a request one after the other, so four
-concurrent requests end sooner than one of 1,000 keys.
+"""In one DeleteObjects request. Stores delete the keys of a request one by one: four concurrent
+requests end sooner than one of 1,000 keys.
 """
 CONCURRENT_REQUESTS = 16
 BUSY = ("SlowDown", "InternalError", "ServiceUnavailable")

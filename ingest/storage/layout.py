@@ -9,8 +9,8 @@ from dataclasses import dataclass
 METADATA_NAME = "_metadata"
 """Every file of this name is read, since a moved or copied checkpoint still refers to files."""
 UNFINISHED_METADATA = f"/.{METADATA_NAME}.inprogress."
-"""If storage can rename, Flink first writes a ``_metadata`` to a name that begins so. Source:
-Flink's ``LocalRecoverableWriter`` and ``HadoopRecoverableWriter``.
+"""If storage can rename, Flink first writes a ``_metadata`` to such a name. Source: Flink's
+``LocalRecoverableWriter`` and ``HadoopRecoverableWriter``.
 """
 
 QUARANTINE_SUFFIX = ".weir-quarantine"

@@ -1,5 +1,5 @@
-"""Inspects, moves and deletes single files on any file system, by local path or fsspec URI. A file
-is never overwritten, and only deleted if it is as expected. ``within`` is the root above a path: no
+"""Inspects, moves and deletes files on any file system, by local path or fsspec URI. A file is
+never overwritten, and only deleted if it is as expected. ``within`` is the root above a path: no
 link below it is followed (``ingest/beneath.py``).
 """
 

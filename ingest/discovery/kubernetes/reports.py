@@ -22,7 +22,7 @@ def report_of(
     events: Sequence[Summary] | None,
     snapshots: Iterable[Summary],
 ) -> OperatorReport:
-    """``events`` is None if Weir may not read them; then only the status says when a resource was
+    """``events`` is None if Weir may not read them: only the status says when a resource was
     reconciled.
     """
     with_jobs = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)

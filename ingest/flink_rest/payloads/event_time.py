@@ -1,4 +1,4 @@
-"""Selects the metrics that show how event time passes to a vertex with several inputs.
+"""Selects metrics of event time for vertices with several inputs.
 
 Up to 1.20, operators with two inputs report the watermark of each input
 (``currentInput1Watermark``). From 2.0 on, only operators for any number of inputs do so

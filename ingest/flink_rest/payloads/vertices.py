@@ -44,7 +44,7 @@ def placements(body: Any) -> dict[int, Placement]:
 
 @dataclass(frozen=True, slots=True)
 class RecordCounts:
-    """Records since the attempt began; None if Flink says that its count is incomplete."""
+    """Records since the attempt began; None if Flink's count is incomplete."""
 
     records_in: int | None = None
     records_out: int | None = None
