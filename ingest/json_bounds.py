@@ -60,7 +60,7 @@ def _parse_float(text: str) -> float | str:
 
 
 def pushed_hooks(content: bytes) -> dict[str, Any]:
-    """As :func:`number_hooks`, but fractions stay bytes, which ``float`` accepts."""
+    """As ``number_hooks``, but fractions stay bytes, which ``float`` accepts."""
     return number_hooks(content) | {"parse_float": str.encode}
 
 

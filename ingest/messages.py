@@ -6,7 +6,7 @@ For example::
     message(EXPIRED, count=9, timeout_ms=4000)
 
 The template is English and is the msgid of the catalogues of translations. A message is a ``str``:
-its English text. Rows store template and values (:func:`to_plain`), and pages render them in their
+its English text. Rows store template and values (``to_plain``), and pages render them in their
 reader's language (``webapp.lib.messages``).
 
 Kinds of placeholders::
@@ -24,7 +24,7 @@ Kinds of placeholders::
     opening    str           as text; in English with a capital letter, since the sentence begins with it
     message    Message       a part of the sentence; empty for nothing
 
-A message in an f-string or in ``join`` becomes plain text: :func:`join_messages` leaves it a
+A message in an f-string or in ``join`` becomes plain text: ``join_messages`` leaves it a
 message.
 """
 
@@ -291,7 +291,7 @@ def is_message(plain: Mapping[str, Any]) -> bool:
 
 
 def as_message(plain: dict[str, Any]) -> Any:
-    """Inverse of :func:`to_plain`, as an object hook of JSON readers. A dict that is no message is
+    """Inverse of ``to_plain``, as an object hook of JSON readers. A dict that is no message is
     returned as it is.
     """
     if not is_message(plain):

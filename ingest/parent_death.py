@@ -1,7 +1,7 @@
 """Ends a process when its parent ends (Linux only).
 
 This file is also a program with the arguments ``PARENT COMMAND…``: it calls
-:func:`die_with_parent`, then becomes COMMAND. PARENT is the parent's pid, or ``parent`` for
+``die_with_parent``, then becomes COMMAND. PARENT is the parent's pid, or ``parent`` for
 whichever process it is.
 """
 

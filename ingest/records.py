@@ -2,8 +2,8 @@
 from its fields.
 
 Each field has its type, its meaning and, where the name does not end with it, its unit (see
-:mod:`ingest.lake.tables`). ``cluster``, ``observed_at`` and ``source`` are added by
-:class:`Observed`, ``commit_seq`` and ``date`` by the lake writer.
+``ingest.lake.tables``). ``cluster``, ``observed_at`` and ``source`` are added by
+``Observed``, ``commit_seq`` and ``date`` by the lake writer.
 
 * Instants are timezone-aware UTC, kept to the millisecond; durations are ``*_ms``; sizes are
   ``*_bytes``.

@@ -35,7 +35,7 @@ class Stall:
             self._stalls += self._current()
 
     def total_s_since(self, since: float) -> float:
-        # After a stall, the caller may run before :meth:`watch` does.
+        # After a stall, the caller may run before ``watch`` does.
         return sum(
             max(0.0, min(late_s, ended - since))
             for ended, late_s in (*self._stalls, *self._current())

@@ -172,7 +172,7 @@ def _respell(texts: pa.Array, is_plain: pa.Array, aliases: Sequence[tuple[str, s
     return texts
 
 
-# The slash that follows distinguishes ``/a`` from ``//a``, which :func:`canonical` must get as it is.
+# The slash that follows distinguishes ``/a`` from ``//a``, which ``canonical`` must get as it is.
 _COMMON_SPELLINGS = (
     ("^s3[anp]://", "s3://"),
     (

@@ -32,7 +32,7 @@ class ReportedJob:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """The first texts are words of the operator's status, in upper case; "" if unknown."""
+    """Words of the status are in upper case; "" if unknown."""
 
     resource: str
     lifecycle: str

@@ -15,7 +15,7 @@ class KubernetesSource:
 
     ``read``: deployments (of the operator), services (of native clusters), leaders (of high
     availability). Empty for deployments and services; then the operator need not be installed.
-    ``namespaces``: empty for all; :data:`OWN_NAMESPACE` for that of the service account or context.
+    ``namespaces``: empty for all; ``OWN_NAMESPACE`` for that of the service account or context.
     ``address``: template of a cluster's address, with ``{service}``, ``{namespace}``, ``{name}``
     and ``{port}``. ``leader``: use the address of the leading JobManager, if a ConfigMap has one.
     """

@@ -17,11 +17,11 @@ class FileCursor:
 
     ``head`` is the fingerprint of the first ``head_bytes``. Reading begins again at ``offset``,
     though bytes up to ``read_to`` were read. ``mid_record``: the rest of the line at ``offset`` is
-    left out. ``pending``: an unfinished record begins at ``offset``; ``quiet_cycles``: since then,
-    the file did not grow. ``more``: the budget ended before the file. ``gone_cycle``: when the file
-    was no longer listed. ``reported``: the file as a whole is a skip. ``seen``: see
-    :class:`record_splitter.RecordCounts`. ``streams``: if there are several, the key and the offset
-    of each unfinished record. Of other streams, all records before ``settled`` were returned.
+    left out. ``pending``: an unfinished record begins at ``offset``; ``quiet_cycles``: how long it
+    did not grow. ``more``: the budget ended before the file. ``gone_cycle``: when the file was no
+    longer listed. ``reported``: the file as a whole is a skip. ``seen``: see
+    ``record_splitter.RecordCounts``. ``streams``: if there are several, the key and the offset of
+    each unfinished record. Of other streams, all records before ``settled`` were returned.
     """
 
     path: str

@@ -45,7 +45,7 @@ class LogFile:
 
 def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[LogFile], list[Skip]]:
     """Files that match a glob (local path or fsspec URI), each once, the oldest of a process first.
-    Files in Weir's own folder must match ``own_globs``: see :mod:`ingest.local_directories`.
+    Files in Weir's own folder must match ``own_globs``: see ``ingest.local_directories``.
     """
     files: dict[str, LogFile] = {}
     skips: list[Skip] = []

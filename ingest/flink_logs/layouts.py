@@ -129,7 +129,7 @@ LOGGER_LAST = Layout(
     "yMdHms",
 )
 """Kafka's default: the message follows the level, and may end with the logger in brackets
-(:func:`ingest.flink_logs.event_parser.without_logger`).
+(``event_parser.without_logger``).
 """
 SHORT = Layout(
     "log4j 1, short",
@@ -211,8 +211,8 @@ def uncoloured(line: bytes) -> bytes:
 
 
 class LineLayouts:
-    """The layouts of lines; the declared one is the own. Lines with only a time of day are of
-    ``day``. ``undated``: the day of such a line is unknown.
+    """The layouts of lines; the declared one is the own. ``day`` is for lines with only a time of
+    day. ``undated``: the day of such a line is unknown.
     """
 
     def __init__(self, layout: Layout, zone: ZoneInfo, day: date | None) -> None:

@@ -171,7 +171,7 @@ _PLAIN: StreamKey = ("", "", "")
 
 
 class LogReader:
-    """``layout`` is tried first. ``begin``: how far the file was read, see :meth:`resumption`."""
+    """``layout`` is tried first. ``begin``: how far the file was read, see ``resumption``."""
 
     def __init__(
         self,

@@ -109,7 +109,7 @@ def _names(line: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TracePattern:
-    """An event that only the stack trace shows, if no :class:`Pattern` matches the line. The
+    """An event that only the stack trace shows, if no ``Pattern`` matches the line. The
     leftmost ``piece`` in the trace decides.
     """
 

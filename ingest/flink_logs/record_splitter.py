@@ -90,7 +90,7 @@ class RecordSplitter:
 
     ``keep`` is ``all`` or ``events``: records that the pattern table may read, and all from WARN
     up. ``headers``: number of records that began. ``cut``: offsets of records that were too long.
-    Offsets are those in all lines that :meth:`take` got.
+    Offsets are those in all lines that ``take`` got.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Requests to one JobManager or History Server: bounded in number, time and size.
 
-Requests are GET and go only to the registered address: not through a proxy of the environment, not
-along a redirect to another address. No message, log line or ``repr`` has a secret, even if the
+Requests are GET and go only to the registered address: through no proxy of the environment, and
+along no redirect to another address. No message, log line or ``repr`` has a secret, even if the
 server sends it back.
 """
 

@@ -33,8 +33,8 @@ class BadAnswer(Skipped):
 Fault = Unanswered | BadAnswer
 
 NOT_MEASURED = "not_measured"
-"""Flink has no metrics of any subtask of a vertex, for some ten seconds after a start. Since 1.18,
-``JobVertexBackPressureHandler`` then throws: it computes the maximum of an empty list.
+"""Flink has no metrics of any subtask of a vertex, as for some ten seconds after a start. Since
+1.18, ``JobVertexBackPressureHandler`` then throws: it computes the maximum of an empty list.
 """
 INITIALIZING = "initializing"
 """The job's JobMaster does not exist yet. From 1.18 on, a request for checkpoints then fails; Flink

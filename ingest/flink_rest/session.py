@@ -14,7 +14,7 @@ SKIPS_PER_CYCLE = 200
 
 class RestSession:
     """``down``: why no more requests are sent, else ``None``. ``refused``: no process listened at
-    the address. ``gone`` and ``not_yet``: path → reason; see :meth:`get`.
+    the address. ``gone`` and ``not_yet``: path → reason; see ``get``.
     """
 
     def __init__(self, client: RestClient, at: Callable[[], datetime], budget: Budget) -> None:

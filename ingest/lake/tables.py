@@ -1,4 +1,4 @@
-"""The raw lake tables: columns follow from :mod:`ingest.records`; identity, partition and order are
+"""The raw lake tables: columns follow from ``ingest.records``; identity, partition and order are
 declared here. The writer, the Python reader and Spark's schemas are derived from these tables.
 """
 

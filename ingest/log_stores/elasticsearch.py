@@ -1,8 +1,7 @@
 """``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``. The
-request's body is in the parameter ``source``, so that only GET is sent. A page begins with the last
-instant of the previous page, since both stores have different sort keys for a finer position
-(``_shard_doc``, ``_id``). Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to
-3.
+request's body is the parameter ``source``: only GET is sent. A page begins with the last instant of
+the previous page, since both stores have different sort keys for a finer position (``_shard_doc``,
+``_id``). Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to 3.
 """
 
 import json

@@ -38,7 +38,7 @@ SCHEMA = pa.schema(
         ("states", pa.list_(_STATE)),
     ]
 )
-"""Like :class:`ingest.records.Reference`, except that ``ordinal`` begins at 0."""
+"""Like ``records.Reference``, except that ``ordinal`` begins at 0."""
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:

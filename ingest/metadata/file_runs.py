@@ -24,7 +24,7 @@ _PROBE = 8
 
 
 class RawRun(tuple[int, int, int, bytes]):
-    """The last fields of a :class:`FileRun`."""
+    """The last fields of a ``FileRun``."""
 
     __slots__ = ()
 

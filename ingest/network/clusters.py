@@ -1,4 +1,4 @@
-"""Which addresses clusters, History Servers and their logs may have. :func:`checked_socket` checks
+"""Which addresses clusters, History Servers and their logs may have. ``checked_socket`` checks
 the address of each connection, whatever names, redirects and spellings led to it.
 """
 
@@ -117,7 +117,7 @@ def refusal(text: str) -> str:
 
 
 def check_host(host: str, port: int | None = None) -> None:
-    """Raises :class:`RefusedAddress`. A name that cannot be resolved now is not refused."""
+    """Raises ``RefusedAddress``. A name that cannot be resolved now is not refused."""
     pool = ThreadPoolExecutor(1)
     try:
         resolved = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(

@@ -25,8 +25,8 @@ class TooLarge(requests.RequestException):
 
 class TimedAdapter(HTTPAdapter):
     """``whole_s``: from connecting to the last byte, for each redirect separately. ``silent_s``:
-    for connecting, and between two bytes. Answers are read completely. Raises :class:`Late`,
-    :class:`TooLarge` or another ``requests.RequestException``.
+    for connecting, and between two bytes. Answers are read completely. Raises ``Late``,
+    ``TooLarge`` or another ``requests.RequestException``.
     """
 
     def __init__(self, whole_s: float, silent_s: tuple[float, float], most_bytes: int) -> None:

@@ -25,8 +25,8 @@ class UnknownEncoding(Refused):
 
 
 def unpacked(stream: IO[bytes], encoding: str) -> bytes:
-    """``encoding`` is ``Content-Encoding``. Raises :class:`TooLarge`, :class:`UnknownEncoding`, and
-    :class:`Refused` for a body that is damaged or cut.
+    """``encoding`` is ``Content-Encoding``. Raises ``TooLarge``, ``UnknownEncoding``, and
+    ``Refused`` for a body that is damaged or cut.
     """
     try:
         match encoding.strip().lower():

@@ -23,7 +23,7 @@ _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*")
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """Other content is skipped up to the next line. Raises :class:`TooLarge`, :class:`Refused`."""
+    """Other content is skipped up to the next line. Raises ``TooLarge``, ``Refused``."""
     if (values := values_in(body)) > bounds.MAX_VALUES:
         raise TooLarge(
             f"The body holds up to {values:,} values, and at most {bounds.MAX_VALUES:,} are read; "

@@ -19,7 +19,7 @@ BEHIND_S = 3600
 class MetricsSpool(SharedFolder):
     def take(self, samples: Iterable[Sample], now_s: float) -> int:
         """Store samples that are at most an hour old; returns their number. If there is no room,
-        raises :class:`Behind` and stores none. A line break precedes each sample, as it ends a line
+        raises ``Behind`` and stores none. A line break precedes each sample, as it ends a line
         that a full disk cut off.
         """
         by_minute: dict[int, list[str]] = defaultdict(list)

@@ -2,8 +2,8 @@
 
 Flink's ``OpenTelemetryMetricReporter`` (1.20+, ``exporter.protocol: http``) joins ``flink``, scope
 and name by dots. The rate of a meter ends with ``.rate``. Counters are differences (``DELTA``) and
-are not read. Source: ``OpenTelemetryMetricReporter`` and ``OpenTelemetryMetricAdapter`` of Flink
-1.20 to 2.2, ``opentelemetry/proto/metrics/v1/metrics.proto``.
+are not read. Source: this class and ``OpenTelemetryMetricAdapter`` of Flink 1.20 to 2.2,
+``opentelemetry/proto/metrics/v1/metrics.proto``.
 """
 
 import math
@@ -78,7 +78,7 @@ class Pushed:
 
 
 def from_protobuf(body: bytes) -> Pushed:
-    """Raises :class:`Refused`."""
+    """Raises ``Refused``."""
     pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
     try:
         for resource in contents(body, _RESOURCES, parts):

@@ -44,7 +44,7 @@ class SharedFolder:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def check_disk(self) -> None:
-        """Raises :class:`Behind`."""
+        """Raises ``Behind``."""
         disk = shutil.disk_usage(self.folder)
         if disk.free < disk.total * LEAST_FREE_SHARE:
             raise Behind(
@@ -91,7 +91,7 @@ class Spool(SharedFolder):
         return Taken(lines, repeated)
 
     def make_room(self, logs_cursor: Mapping[str, Any] | None, now_s: float) -> None:
-        """Remove files that were read completely, by the collector's cursor. Raises :class:`Behind`
+        """Remove files that were read completely, by the collector's cursor. Raises ``Behind``
         if too much is unread.
         """
         cursor = TailCursor.from_json(dict(logs_cursor) if logs_cursor else None)

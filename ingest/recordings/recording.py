@@ -146,7 +146,7 @@ Piece = tuple[tuple[Observed, ...], int]
 
 class Recording:
     """Raises ``Refused`` if the folder is not a recording, or if time zone or layout is wrong.
-    ``jobs_seen`` and ``flink_version`` are complete when :meth:`read` has ended.
+    ``jobs_seen`` and ``flink_version`` are complete when ``read`` has ended.
     """
 
     def __init__(

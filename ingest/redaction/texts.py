@@ -1,5 +1,5 @@
-"""Removes secrets from texts, for every output: :func:`redact` or, for decoded JSON,
-:func:`ingest.redaction.documents.redact_document`. Both are idempotent, take linear time, and keep
+"""Removes secrets from texts, for every output: ``redact`` or, for decoded JSON,
+``documents.redact_document``. Both are idempotent, take linear time, and keep
 the syntax. Add a new form of secrets to ``tests/fixtures/redaction/secrets.jsonl``;
 ``honest.jsonl`` has texts that look similar.
 """

@@ -1,6 +1,6 @@
 """Verified copies: written under another name, read back, compared, and only then renamed.
 
-File systems are those of fsspec, or :class:`LocalFiles`. With ``size``, only so many first bytes
+File systems are those of fsspec, or ``LocalFiles``. With ``size``, only so many first bytes
 are copied.
 """
 
@@ -19,8 +19,8 @@ _CHUNK_BYTES = 1 << 20
 def to_local(
     source_fs: Any, name: str, target_fs: LocalFiles, target: str, size: int | None = None
 ) -> str:
-    """Returns the SHA-256. A copy of a whole local file gets its times and mode; a copy of first
-    bytes gets the mode and owner of the directory. Raises ``FileExistsError`` if ``target`` exists,
+    """Returns the SHA-256. Copies of whole local files get their times and mode; copies of first
+    bytes get the mode and owner of the directory. Raises ``FileExistsError`` if ``target`` exists,
     ``OSError`` if the file is shorter than ``size`` or the copy differs.
     """
     part = _part_of(target)

@@ -43,7 +43,7 @@ def import_inventory(
     at: datetime | None = None,
 ) -> Listed:
     """Import the files below ``root`` from ``file`` (a file, a folder, a glob or a manifest) into
-    ``out_dir``, in the form of :func:`ingest.storage.listing.list_root`. Raises ``Refused``.
+    ``out_dir``, in the form of ``listing.list_root``. Raises ``Refused``.
 
     ``as_of``: when the inventory began, by default as its manifest, name or file times say. No row
     may be newer. Relative paths are below the root; ``/a`` is on the root's file system. Times are

@@ -53,11 +53,11 @@ class InventoryFile:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """``begun``: later files may be missing. ``latest``: no row can be newer. ``is_gathered``: the
-    files have no manifest and may be of several inventories. ``columns`` and ``delimiter`` are for
-    files without a header. ``rows``: number of rows of all files. ``prefixes`` and ``left_out``:
-    containers and prefixes that the inventory's rule includes and excludes. ``is_dated``: if
-    ``begun`` is unknown, the name or the times of the files show it.
+    """``begun``: later files may be missing. ``latest``: no row can be newer. ``is_gathered``:
+    without a manifest, the files may be of several inventories. ``columns`` and ``delimiter`` are
+    for files without a header. ``rows``: number of rows of all files. ``prefixes`` and
+    ``left_out``: containers and prefixes that the inventory's rule includes and excludes.
+    ``is_dated``: if ``begun`` is unknown, the name or the times of the files show it.
     """
 
     name: str

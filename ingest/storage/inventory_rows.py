@@ -41,7 +41,7 @@ MEANINGS = {
     "snapshot": ("snapshot",),
     "is_directory": ("hdiisfolder", "isdirectory", "isdir"),
 }
-"""Meaning of a column → names of the column (see :func:`letters`), the preferred one first.
+"""Meaning of a column → names of the column (see ``letters``), the preferred one first.
 Sources: lists of fields of S3 Inventory, the inventories of OSS, COS and OBS, Storage Insights and
 Azure's blob inventory; ``hdfs oiv``.
 """

@@ -39,7 +39,7 @@ class Root:
         return f"{self.reading.rstrip('/')}/{path[len(self.uri) :].lstrip('/')}".rstrip("/") or "/"
 
     def canonical(self, read_path: str) -> str:
-        """The canonical name of a path below :attr:`reading`. Raises ``ValueError`` if it is not
+        """The canonical name of a path below ``reading``. Raises ``ValueError`` if it is not
         below, and ``BadUri``.
         """
         reading_uri, path = canonical(self.reading), canonical(read_path)

@@ -65,7 +65,7 @@ RESOURCES = {
         ((_LABELS, "configmap-type=high-availability"),),
     ),
 }
-"""Field of :class:`ListedObjects` → resource."""
+"""Field of ``ListedObjects`` → resource."""
 
 _listed: set[tuple[str, KubernetesSource, str, str]] = set()
 """Source name, source, field and namespace of objects listed before."""

@@ -35,7 +35,7 @@ def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
 def names_to_ask(
     vertex_id: str, name: str, listed: Collection[str], feeders_of: Mapping[str, Collection[str]]
 ) -> list[str]:
-    """``listed``: the metrics of the vertex called ``name``. ``feeders_of``: see :func:`feeders`."""
+    """``listed``: the metrics of the vertex called ``name``. ``feeders_of``: see ``feeders``."""
     has_inputs = vertex_id in feeders_of
     requested = [RECEIVED] if has_inputs and RECEIVED in listed else []
     operators = {text.removesuffix(f".{SENT}") for text in listed if text.endswith(f".{SENT}")}

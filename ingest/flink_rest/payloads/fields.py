@@ -163,7 +163,7 @@ def integer(value: Any) -> int | None:
 
 
 def signed(value: Any) -> int | None:
-    """Like :func:`integer`, but may be negative (a watermark)."""
+    """Like ``integer``, but may be negative (a watermark)."""
     number = _number(value)
     if number is None or number >= LONG_MAX or number <= LONG_MIN:
         return None
