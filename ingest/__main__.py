@@ -1,6 +1,6 @@
 """``python -m ingest COMMAND``: reads what Flink clusters show, without the web application.
 
-Each command is a module of ``ingest.commands``: its docstring is its help. Exit codes: 0 done, 1
+Each command is a module of ``ingest.commands``, whose docstring is its help. Exit codes: 0 done, 1
 some inputs were skipped, 2 refused.
 """
 

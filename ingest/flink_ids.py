@@ -1,4 +1,4 @@
-"""Checks ids of Flink, which become parts of paths, keys and addresses.
+"""Checks ids of Flink: they become parts of paths, keys and addresses.
 
 Ids of jobs, vertices and operators have 32 hex digits. Ids of TaskManagers are free text
 (``taskmanager.resource-id``, a YARN container, a host with port and hash).

@@ -11,7 +11,7 @@ def keep_what_is_imported() -> None:
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """For work on rows, which form no cycles: collection would take a fifth of the time."""
+    """For rows, which form no cycles: collection would take a fifth of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

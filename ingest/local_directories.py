@@ -130,7 +130,7 @@ def listed_directory(path: str) -> str | None:
 
 
 def refusal_of_tree(uri: str) -> str:
-    """Refuses also trees that lie in one of Weir's own folders, or hold one."""
+    """Refuses also trees in one of Weir's own folders, or above one."""
     if refused := refusal_of_chain(uri):
         return refused
     if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):

@@ -105,7 +105,7 @@ class RefusedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """With an ``error``, the listing is incomplete: clusters that it lacks are not removed."""
+    """With an ``error``, the listing is incomplete: no cluster is removed."""
 
     clusters: tuple[FoundCluster, ...] = ()
     refused: tuple[RefusedTarget, ...] = ()

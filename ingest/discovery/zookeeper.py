@@ -1,4 +1,4 @@
-"""Finds the leading JobManagers that Flink's high availability records in ZooKeeper.
+"""Finds leading JobManagers in Flink's high availability in ZooKeeper.
 
 ``<root>/<cluster-id>/leader/rest_server/connection_info`` since Flink 1.15
 (``…/leader/rest_server_lock`` before) has the REST address, written by

@@ -112,7 +112,7 @@ class TailCursor:
         self.gone.append(replace(file, gone_cycle=self.cycle))
 
     def forget_missing(self, present: Iterable[str]) -> None:
-        """Files that are no longer listed become ``gone``: they may return with another name."""
+        """Files that are no longer listed become ``gone``; they may return by another name."""
         for path in sorted(self.files.keys() - set(present)):
             self.add_gone(self.files.pop(path))
         self.gone = [

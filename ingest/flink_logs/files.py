@@ -44,8 +44,8 @@ class LogFile:
 
 
 def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[LogFile], list[Skip]]:
-    """Files that match a glob (local path or fsspec URI), each once, the oldest of a process first.
-    Files in Weir's own folder must match ``own_globs``: see ``ingest.local_directories``.
+    """Files that match a glob (path or fsspec URI), each once, the oldest of a process first. Files
+    in Weir's own folder must match ``own_globs``: see ``ingest.local_directories``.
     """
     files: dict[str, LogFile] = {}
     skips: list[Skip] = []

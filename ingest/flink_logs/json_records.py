@@ -24,8 +24,8 @@ _MESSAGE = b'"message":'
 
 
 def is_routine(line: bytes) -> bool:
-    """Whether the line surely is a record of INFO or below that the pattern table does not read.
-    It need not be decoded.
+    """Whether the line surely is a record of INFO or below that the pattern table does not read: it
+    need not be decoded.
     """
     at = line.find(_MESSAGE) + len(_MESSAGE)
     if at < len(_MESSAGE) or not line.startswith(b"{") or not line.endswith(b"}"):

@@ -652,8 +652,7 @@ _TASKMANAGER_PATTERNS = (
         r"ProducerConfig values:",
         below=(
             "timeout_ms",
-            rf"\ttransaction\.timeout\.ms = ({MS})\n(?:\t[^\n]*\n){{0,3}}\ttransactional\.id "
-            rf"= "
+            rf"\ttransaction\.timeout\.ms = ({MS})\n(?:\t[^\n]*\n){{0,3}}\ttransactional\.id = "
             rf"(?!null\n)",
         ),
     ),

@@ -35,8 +35,8 @@ def is_final(checkpoint: Checkpoint) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSelection:
-    """Selects what to request of the ``listed`` checkpoints. ``lean``: the cluster is large, so
-    only a sample of completed checkpoints gets details.
+    """Selects what to request of the ``listed`` checkpoints. ``lean``: in a large cluster, only a
+    sample of completed checkpoints gets details.
     """
 
     listed: Sequence[Checkpoint]

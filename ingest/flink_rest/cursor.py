@@ -1,4 +1,4 @@
-"""What the collector remembers of a cluster between cycles: plain JSON, bounded, safe to lose."""
+"""What the collector remembers of a cluster: plain JSON, bounded, safe to lose."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace

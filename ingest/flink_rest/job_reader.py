@@ -72,7 +72,7 @@ DUE_SLACK = 0.8
 
 
 def needs_attention(job: ListedJob, cursor: JobCursor) -> bool:
-    """Whether the job does not run, has changed, or was never read: then all of it is read now."""
+    """Whether the job does not run, has changed, or was never read: then all is read now."""
     return (
         job.state != "RUNNING"
         or job.modified_ms != cursor.modified_ms

@@ -28,7 +28,7 @@ class RestSession:
         self._unanswered = 0
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        """``None`` if the request fails. The reason is then in ``gone`` for an expected 404
+        """``None`` if the request fails. The reason is in ``gone`` for an expected 404
         (``may_be_gone``), in ``not_yet`` if Flink cannot answer yet, else in a skip.
         """
         if self.down:

@@ -37,7 +37,7 @@ READ_BY_SPARK: dict[str, Table] = {
     name: replace(TABLES[name], name=f"derived/{name}")
     for name in ("log_records", "references", "snapshots", "skips")
 }
-"""Name of a raw table, which collectors write → the table to which Spark writes such rows."""
+"""Raw table, which collectors write → the table to which Spark writes such rows."""
 
 DERIVED: dict[str, Table] = {
     table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)

@@ -1,4 +1,4 @@
-"""Reads the lake. Never open a lake in a process that forks later: the Delta library has threads."""
+"""Never open a lake in a process that forks later: the Delta library has threads."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence

@@ -25,8 +25,8 @@ class Page:
 
 class Store(Protocol):
     """Returns lines from ``start_ns`` (inclusive) to ``end_ns`` (exclusive), oldest first.
-    ``resolution_ns``: least difference of instants. ``usual_lines``: lines of a usual request.
-    ``most_lines``: the most that an answer can have.
+    ``resolution_ns``: least difference of instants. ``usual_lines`` of a request. ``most_lines`` of
+    an answer.
     """
 
     name: str

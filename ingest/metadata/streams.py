@@ -1,4 +1,4 @@
-"""Stream handles, which say where a state's bytes are. Tag 0 is no stream."""
+"""Stream handles: where a state's bytes are. Tag 0 is no stream."""
 
 from collections.abc import Callable
 from enum import IntEnum

@@ -44,7 +44,11 @@ class Window:
         at = self.at
         end = at + size
         if end > self.end:
-            self._require(size)
+            if self.available(size) < size:
+                raise IncompleteMetadata(
+                    self.position,
+                    message("the file ends after {end:count} bytes", end=self._base + self.end),
+                )
             at = self.at
             end = at + size
         self.at = end
@@ -136,13 +140,6 @@ class Window:
     def expect_end(self) -> None:
         if self.available(1):
             raise DamagedMetadata(self.position, message("more bytes than the format has"))
-
-    def _require(self, size: int) -> None:
-        if self.available(size) < size:
-            raise IncompleteMetadata(
-                self.position,
-                message("the file ends after {end:count} bytes", end=self._base + self.end),
-            )
 
     def _fill(self, size: int) -> None:
         kept = self.data[self.at :]

@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class WebHdfsError(OSError):
-    """The message never contains a URL, whose parameters name the user."""
+    """The message has no URL, whose parameters name the user."""
 
 
 class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types

@@ -35,7 +35,7 @@ def _name(full: str) -> _Name:
 
 
 class _Names(NamedTuple):
-    """Names of the same meaning, the preferred first. A record with such a name has one of
+    """Names of the same meaning, the preferred first. Records with such names have one of
     ``first_parts``.
     """
 
@@ -55,7 +55,7 @@ def _names(*names: str) -> _Names:
 
 
 _LOGGERS = _names("log.logger", "logger_name", "loggerName", "logger", "_logger", "LoggerName")
-"""A record with one of these members has a JSON layout; it is not a line of text."""
+"""A record with one of these has a JSON layout; it is not a line of text."""
 
 _TEXTS = _names(
     "log", "message", "msg", "MESSAGE", "body", "line", "event.original", "short_message"

@@ -1,5 +1,5 @@
-"""JSON that Fluent Bit's ``http`` output, Vector's ``http`` sink and Logstash send: lines, a list,
-or concatenated documents.
+"""JSON of Fluent Bit's ``http`` output, Vector's ``http`` sink and Logstash: lines, a list, or
+concatenated documents.
 """
 
 import json

@@ -74,7 +74,7 @@ class Recorded:
 
 
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
-    """Failed requests become skips. A line that cannot be read has the time of the previous line."""
+    """Failed requests become skips. An unreadable line has the time of the previous line."""
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     bad_lines = 0
     try:

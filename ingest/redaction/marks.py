@@ -45,8 +45,8 @@ def redact_blocks(text: str) -> str:
 
 
 def redact_keys(text: str, *, open_before: bool) -> tuple[str, bool]:
-    """``text`` with private keys masked, and whether a key begins and does not end in it.
-    ``open_before``: the text begins inside a key.
+    """``text`` with private keys masked, and whether it ends inside a key. ``open_before``: it
+    begins inside a key.
     """
     pieces: list[str] = []
     at = 0

@@ -85,7 +85,7 @@ def _scheme(match: re.Match[str]) -> str:
 
 
 LONG = 4_096
-"""Longer texts are checked line by line: most log lines contain nothing suspicious."""
+"""Longer texts are checked by line: most log lines have nothing suspicious."""
 LINES_AFTER = 3
 """Lines checked after a suspicious line: ``<value>`` and blocks of YAML follow it."""
 

@@ -1,4 +1,4 @@
-"""Plays a recording over and over as a cluster that runs now. In each turn, jobs have new ids."""
+"""Plays a recording over and over as a running cluster. In each turn, jobs have new ids."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The recordings that ship with Weir, and the clusters as which they are played."""
+"""The recordings that ship with Weir, and the clusters that they are played as."""
 
 import json
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ order matters.
 from dataclasses import dataclass
 
 METADATA_NAME = "_metadata"
-"""Every file of this name is read, since a moved or copied checkpoint still refers to files."""
+"""All files of this name are read: a moved or copied checkpoint still refers to files."""
 UNFINISHED_METADATA = f"/.{METADATA_NAME}.inprogress."
 """If storage can rename, Flink first writes a ``_metadata`` to such a name. Source: Flink's
 ``LocalRecoverableWriter`` and ``HadoopRecoverableWriter``.
@@ -115,7 +115,7 @@ PLACES = (
 )
 
 TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
-"""Places with files that operators and backends may use although no ``_metadata`` names them."""
+"""Places with files that may be in use although no ``_metadata`` names them."""
 CANDIDATES = frozenset(place.name for place in PLACES if place.candidate)
 JOB_DIRECTORY = rf"^([\s\S]*{_JOB})(?:/[\s\S]*)?{END}"
 """Group 1: the path up to the last directory named like a job id; group 2: that id."""

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from ingest.uris import PLAIN, Spellings, canonical, is_below, refuse_undecodable
 
 CLIENT_OF = {"s3n": "s3", "s3p": "s3", "wasb": "abfs", "wasbs": "abfs"}
-"""Scheme that only clients of Flink know → scheme for the same files that Weir can read."""
+"""Scheme of Flink's clients only → scheme by which Weir can read the same files."""
 
 
 @dataclass(frozen=True, slots=True)

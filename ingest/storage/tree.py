@@ -26,7 +26,7 @@ RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
 
 
 class TreeError(IngestError):
-    """A file could not be inspected, moved or deleted. It is still in its place."""
+    """A file was not inspected, moved or deleted. It is still in its place."""
 
 
 class Gone(TreeError):

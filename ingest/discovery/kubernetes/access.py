@@ -143,11 +143,8 @@ def read_kubeconfig(path: str, context_name: str = "") -> ApiServer:
         )
     context = _find_entry(document, "contexts", "context", name)
     cluster = _find_entry(document, "clusters", "cluster", _text(context, "cluster"))
-    user = (
-        _find_entry(document, "users", "user", _text(context, "user"))
-        if _text(context, "user")
-        else {}
-    )
+    user_name = _text(context, "user")
+    user = _find_entry(document, "users", "user", user_name) if user_name else {}
     url = check_url(_text(cluster, "server"))
     credentials = _credentials(user, folder)
     if _text(cluster, "proxy-url"):

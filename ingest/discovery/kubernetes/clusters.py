@@ -14,7 +14,7 @@ from ingest.redaction.texts import redact
 
 META = "__meta_kubernetes_"
 KEPT_LABELS = ("team", "environment", "region")
-"""Clusters always get these labels; other labels only if the source names them."""
+"""Clusters always get these labels, others only if the source names them."""
 
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_]")
 

@@ -84,8 +84,8 @@ def _savepoint(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkStateSnapshot`` (1.10+) of a savepoint that ended. ``of``: kind and name of the
-    job's resource.
+    """A ``FlinkStateSnapshot`` (1.10+) of an ended savepoint. ``of``: kind and name of its
+    resource.
     """
     summary = _name_and_namespace(resource)
     spec, status = _part(resource, "spec"), _part(resource, "status")

@@ -1,7 +1,6 @@
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.discovery.kubernetes import objects
 from ingest.discovery.kubernetes.access import ApiServer, in_cluster, read_kubeconfig
@@ -21,8 +20,7 @@ Summary = dict[str, Any]
 Reader = Callable[[dict[str, Any]], Summary | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """``part``: the value of ``read`` in a source. ``optional``: the resource may be missing or,
     with a note, forbidden.
     """

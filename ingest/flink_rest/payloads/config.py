@@ -37,7 +37,7 @@ KEPT_PREFIXES = (
     "high-availability.type",
 )
 KEPT_KEYS = ("high-availability",)
-"""In 1.x the key of the type. Other keys with this prefix are addresses and directories."""
+"""In 1.x, the type's key. Other keys with this prefix are addresses and directories."""
 _MAX_VALUE_CHARS = 4096
 
 

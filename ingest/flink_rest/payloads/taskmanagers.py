@@ -87,7 +87,7 @@ def _allocated_slots(fields: Fields) -> tuple[AllocatedSlot, ...] | None:
 
 
 def _collected_metrics(detail: Fields | None) -> Fields:
-    """Empty until Flink has fetched metrics: before, it returns zeros, even for the heap."""
+    """Empty until Flink has metrics: before, it returns zeros, even for the heap."""
     return detail if detail and detail.integer("heapCommitted") else Fields({})
 
 
