@@ -59,7 +59,7 @@ class ClusterRun:
         return self.rest is not None and self.reachable
 
     def cursor_of(self, name: str) -> dict[str, Any]:
-        """The part of the cursor that belongs to the source ``name``."""
+        """The part of the cursor for the source ``name``."""
         return as_object(self.cursor.get(name))
 
     @asynccontextmanager

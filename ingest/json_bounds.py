@@ -95,8 +95,8 @@ def decoded(
 
 
 def _shallow(content: bytes) -> bytes:
-    """The content with null for values nested deeper than ``KEPT_DEPTH``. Raises ``ValueError`` if
-    it holds too many texts and brackets.
+    """The content with null for values deeper than ``KEPT_DEPTH``. Raises ``ValueError`` for too
+    many texts and brackets.
     """
     shallow, depth, kept_from = bytearray(), 0, 0
     for number, token in enumerate(_NESTING.finditer(content)):

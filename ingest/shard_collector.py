@@ -28,8 +28,8 @@ SHARD_REQUESTS = 40_000
 
 @dataclass(frozen=True, slots=True)
 class ClusterOutcome:
-    """``reachable``: the cluster's REST endpoint (or History Server) answered. ``refused``: no
-    process listened there. ``metrics_interval_s``: time between two samples of a healthy job.
+    """``reachable``: the REST endpoint (or History Server) answered. ``refused``: no process
+    listened there. ``metrics_interval_s``: time between two samples of a healthy job.
     """
 
     cluster: str

@@ -15,7 +15,7 @@ Run = TypeVar("Run")
 GROUP_S = 3.0
 """Clusters finished within this time are one commit: a commit takes tenths of a second."""
 MOST_OF_THE_TIME = 0.1
-"""The largest share of time for commits; if they are slow, groups get larger."""
+"""Largest share of time for commits; if they are slow, groups get larger."""
 LONGEST_GROUP_S = 10.0
 STRAGGLER_FACTOR = 2
 STALL_CHECK_S = 0.25

@@ -22,7 +22,7 @@ class SourceRead:
 
 @dataclass(slots=True)
 class ProbeNotes:
-    """Sentences on what Weir can read (``sees``) and cannot read (``misses``)."""
+    """What Weir can read (``sees``) and cannot (``misses``)."""
 
     sees: list[str] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)

@@ -16,7 +16,7 @@ _CANONICAL = {
     "dfs": "abfs",
     "blob": "wasb",
 }
-"""Schemes of other clients and names of Azure's services → one scheme for each store."""
+"""Schemes of other clients, Azure's services → one scheme for each store."""
 _SCHEMES = r"s3[anp]?|oss|cosn|gs|obs|abfss?|wasbs?"
 _AZURE = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 """Their authority is ``container@account``. In other schemes, user and secret precede ``@``."""

@@ -23,7 +23,7 @@ class _Refused(ValueError):
 
 
 def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = "") -> Listing:
-    """If two different clusters have the same name, the second one is refused."""
+    """Of two different clusters with the same name, the second is refused."""
     clusters: dict[str, FoundCluster] = {}
     refused = []
     for target in targets:

@@ -39,10 +39,10 @@ class KubernetesSource:
 @dataclass(frozen=True, slots=True)
 class DiscoverySource:
     """One entry of ``sources:``, with exactly one of ``files``, ``url``, ``zookeeper``, ``yarn``
-    and ``kubernetes``. ``cluster`` and ``labels`` are templates with a target's labels. If
-    ``cluster`` is "", the name is the label ``cluster``, else host and port. A cluster's host must
-    match a glob of ``hosts``, unless ``hosts`` is empty. ``auth``, ``tls`` and ``logs`` are for
-    clusters, ``own_auth`` and ``own_tls`` for the address that lists the clusters.
+    and ``kubernetes``. ``cluster`` and ``labels`` are templates with a target's labels. Without
+    ``cluster``, the name is the label ``cluster``, else host and port. A cluster's host must match
+    a glob of ``hosts``, unless ``hosts`` is empty. ``auth``, ``tls`` and ``logs`` are for clusters,
+    ``own_auth`` and ``own_tls`` for the address that lists the clusters.
     """
 
     name: str

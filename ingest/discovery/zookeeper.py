@@ -79,7 +79,7 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
             why: str = message("it has no leader now; it stays unchanged")
         except ValueError as error:
             why = str(error)
-        without_leader.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))
+        without_leader.append(RefusedTarget(path, why, cluster_id.replace("/", "-")))
     return targets, without_leader
 
 

@@ -143,7 +143,7 @@ _LOGGER_AT_END = re.compile(
     r"|\[[A-Z][A-Za-z0-9_$]{0,200} [A-Za-z][^\[\] ]{0,200}\])"
 ).fullmatch
 _EMPTY_PLACEHOLDER = "{}"
-"""Flink prints a placeholder if an exception replaces its value: the trace has the reason."""
+"""Flink prints a placeholder if its value is an exception: the trace has the reason."""
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 

@@ -115,8 +115,8 @@ def open_unpacked(path: str, is_trusted: bool = True) -> IO[bytes]:
 def read_files(
     paths: Iterable[str], *, cluster: str, layout: str = "flink", time_zone: str = "UTC"
 ) -> Iterator[Observed]:
-    """Records and skips in batches, the oldest file of each process first. ``observed_at`` is the
-    time of the newest record so far.
+    """Records and skips in batches, the oldest file of a process first. ``observed_at``: time of
+    the newest record so far.
     """
     newest: datetime | None = None
     for path in sorted(paths, key=age_order):

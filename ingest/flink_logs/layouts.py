@@ -76,8 +76,8 @@ FLINK = Layout(
     # MDC. All parts are possessive or atomic, so that a line without match costs little.
     r"^([0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}),([0-9]{3}) "
     r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ++"
-    # It is first checked that a space follows: a negated class of one character is several times as
-    # fast as one of two.
+    # First, a space must follow: a negated class of one character is several times as fast as one
+    # of two.
     r"(?!- )(?=[^\n]* )([^ ]++) ++(?>- |[^\n]*? - )",
     ("second", "fraction", "level", "logger"),
     r"([0-9]{2})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
@@ -128,7 +128,7 @@ LOGGER_LAST = Layout(
     r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
     "yMdHms",
 )
-"""Kafka's default: the message follows the level, and may end with the logger in brackets
+"""Kafka's default: the message may end with the logger in brackets
 (``event_parser.without_logger``).
 """
 SHORT = Layout(

@@ -171,7 +171,7 @@ _PLAIN: StreamKey = ("", "", "")
 
 
 class LogReader:
-    """``layout`` is tried first. ``begin``: how far the file was read, see ``resumption``."""
+    """``layout`` is tried first. ``begin``: see ``resumption``."""
 
     def __init__(
         self,

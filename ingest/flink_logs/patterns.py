@@ -610,8 +610,8 @@ _TASKMANAGER_PATTERNS = (
     ),
     Pattern("blob_failed", "1.9+", rf"Failed to fetch BLOB {JOB}/{WORD:path} from "),
     Pattern(
-        # For sinks with two-phase commit that are configured to warn. With a ratio of 0, they warn
-        # at each commit, whatever the age of the transaction.
+        # Of sinks with two-phase commit that are configured to warn; with a ratio of 0, at each
+        # commit.
         "transaction_open",
         "1.9+",
         rf"Transaction {ANY} has been open for {MS:duration_ms} ms\. This is close to or even "
@@ -632,8 +632,7 @@ _TASKMANAGER_PATTERNS = (
         rf"fenced\. This means {ANY} or recovery took longer than '{WORD}' \({MS:timeout_ms}ms\)",
     ),
     Pattern(
-        # From the source code of Kafka's and Pulsar's sinks: the records of an aborted transaction
-        # are lost, and the sink goes on.
+        # From the source code of Kafka's and Pulsar's sinks, which lose the records and go on.
         "transaction_lost",
         "Kafka and Pulsar connectors of 1.14+",
         rf"Unable to commit (?:recovered )?transaction \({ANY}\) because (?:it's|its|of a bug in) ",
@@ -883,7 +882,7 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
 )
 
 UNREAD = "unread_line"
-"""A line that begins like an entry but does not match: a release may have other wording."""
+"""A line that begins like an entry but does not match: a release may word it otherwise."""
 
 KINDS: tuple[str, ...] = tuple(
     dict.fromkeys(

@@ -13,7 +13,7 @@ from ingest.sources import LogSource
 
 MAX_FILES_PROBED = 20
 ZONE_TOLERANCE = timedelta(minutes=20)
-"""Difference of clocks, and age of the last line of a busy log."""
+"""Difference of clocks, and age of a busy log's last line."""
 
 
 def probe(run: ClusterRun, notes: ProbeNotes) -> None:

@@ -89,8 +89,8 @@ class RecordSplitter:
     """Takes the lines of one process, in one layout and in order.
 
     ``keep`` is ``all`` or ``events``: records that the pattern table may read, and all from WARN
-    up. ``headers``: number of records that began. ``cut``: offsets of records that were too long.
-    Offsets are those in all lines that ``take`` got.
+    up. ``headers``: number of records. ``cut``: offsets of records that were too long. Offsets are
+    those in all lines that ``take`` got.
     """
 
     def __init__(

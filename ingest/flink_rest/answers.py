@@ -24,7 +24,7 @@ class Answer:
 class JobAnswers:
     """``overview``: the job's entry of ``/jobs/overview``, which is enough for a job record.
     ``details`` is by checkpoint id, ``subtasks`` by (checkpoint id, vertex id), other dicts by
-    vertex id. ``measured_elsewhere``: task metrics come from another source, such as Prometheus.
+    vertex id. ``measured_elsewhere``: task metrics come from elsewhere, such as Prometheus.
     ``starts_known``: the starts of subtasks are in the lake already.
     """
 

@@ -1,4 +1,4 @@
-"""Turns answers into records. A bad part of an answer becomes a Skip; other parts are used."""
+"""Turns answers into records. A bad part becomes a Skip; other parts are used."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set

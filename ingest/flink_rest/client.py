@@ -42,7 +42,7 @@ SAME_PATH_PAUSE_S = 3.0
 
 
 class Gate:
-    """Bounds concurrent requests, and the pause between requests of the same path."""
+    """Bounds concurrent requests, and pauses between requests of a path."""
 
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self.same_path_pause_s = same_path_pause_s

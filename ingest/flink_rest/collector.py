@@ -121,7 +121,7 @@ async def collect_cluster(
     cycle_s: float = 30,
     on_answer: OnAnswer | None = None,
 ) -> Collected:
-    """Raises ``Refused`` for an address that cannot be used. A bad answer raises nothing.
+    """Raises ``Refused`` for a bad address, and nothing for a bad answer.
 
     ``cycle_s``: time between two calls. ``gate``: shared by all clients of the same address.
     """
@@ -302,8 +302,8 @@ class _Cycle:
     async def _read_jobs(self, reader: JobReader, jobs: list[ListedJob]) -> None:
         due = [job for job in jobs if not self._is_done(job)]
         self.unread_jobs = {job.job_id: job for job in due}
-        # A request is reserved for the checkpoint list of each job. The remaining requests are for
-        # jobs that need attention, then for those that have waited longest.
+        # A request is reserved for each job's checkpoint list. More requests are for jobs that need
+        # attention, then for those that have waited longest.
         self.session.budget.reserve(len(due))
         due.sort(
             key=lambda job: (

@@ -87,7 +87,7 @@ class ClusterCursor:
         self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in present}
 
     def forget_settings(self) -> None:
-        """After an upgrade of Flink, jobs with fixed ids may have other settings."""
+        """After an upgrade, jobs with fixed ids may have other settings."""
         self.static_at = 0
         for job in self.jobs.values():
             job.static_at = job.full_at = 0

@@ -37,8 +37,8 @@ NOT_MEASURED = "not_measured"
 1.18, ``JobVertexBackPressureHandler`` then throws: it computes the maximum of an empty list.
 """
 INITIALIZING = "initializing"
-"""The job's JobMaster does not exist yet. From 1.18 on, a request for checkpoints then fails; Flink
-caches the answer for ``web.refresh-interval`` (3 s). Up to 1.12 it is a 404.
+"""The job has no JobMaster yet. From 1.18 on, a request for checkpoints then fails; Flink caches
+the answer for ``web.refresh-interval`` (3 s). Up to 1.12 it is a 404.
 """
 NO_CHECKPOINTS = "no_checkpoints"
 """The job takes no checkpoints: a 404 for its checkpoint settings (``CheckpointConfigHandler``), in

@@ -30,8 +30,8 @@ from ingest.records import Checkpoint, Skip
 
 @dataclass(frozen=True, slots=True)
 class ListedJob:
-    """One entry of ``/jobs/overview``, which is the body of ``answer``. Times are epoch ms, 0 or
-    negative if unknown.
+    """One entry of ``/jobs/overview``, the body of ``answer``. Times are epoch ms, 0 or negative if
+    unknown.
     """
 
     job_id: str
@@ -163,8 +163,7 @@ class _JobReading:
             self.session.get(checkpoint_config_path, may_be_gone=True),
         )
         if self.session.gone.get(checkpoint_config_path) == NO_CHECKPOINTS:
-            # Archives have the same body. The checkpoint list cannot show this, since it is also
-            # empty while a job is initialized.
+            # Archives have the same body. The checkpoint list is also empty in other cases.
             body = {"errors": [SAYS_NO_CHECKPOINTS]}
             self.answers.checkpoint_config = Answer(checkpoint_config_path, self.session.at(), body)
         self.answers.jobmanager_config = self.reader.jobmanager_config
@@ -207,8 +206,7 @@ class _JobReading:
             path = f"{self.path}/checkpoints/details/{checkpoint.checkpoint_id}"
             details = await self.session.get(path, may_be_gone=True)
             if details is None:
-                # Details that are gone are not requested again: the latest savepoint and failure
-                # stay listed for long.
+                # Not requested again: the latest savepoint and failure stay listed for long.
                 if path in self.session.gone:
                     detailed.append(key_of(checkpoint))
                 continue

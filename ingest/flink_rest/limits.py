@@ -18,7 +18,7 @@ class RequestLimits:
     sample_every: int = 10
     """Of other jobs, subtask details of each tenth completed checkpoint are read."""
     slow_ms: int = 60_000
-    """Subtask details of checkpoints that took this long are always read."""
+    """Subtask details of checkpoints this long are always read."""
     refresh_s: float = 300
     """Interval for graph, exceptions, restarts and hosts of an unchanged job."""
     static_refresh_s: float = 900

@@ -123,9 +123,7 @@ def subtasks_per_request(names: Sequence[str], parallelism: int, path_bytes: int
 
 
 def select_subtasks(parallelism: int, at_most: int, hottest: Sequence[int], turn: int) -> list[int]:
-    """All subtasks if they fit. Else half of them are the hottest; other subtasks rotate with
-    ``turn``.
-    """
+    """All subtasks if they fit. Else half are the hottest; others rotate with ``turn``."""
     if parallelism <= at_most:
         return list(range(parallelism))
     hot_subtasks = [subtask for subtask in hottest if 0 <= subtask < parallelism][: at_most // 2]

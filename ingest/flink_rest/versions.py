@@ -24,7 +24,7 @@ def release(version: str | None) -> tuple[int, ...] | None:
 
 
 def named_release(version: str | None) -> tuple[tuple[int, ...], str] | None:
-    """The numbers of ``release``, and the suffix of a vendor, a snapshot or a candidate."""
+    """The numbers of ``release``, and a vendor's, snapshot's or candidate's suffix."""
     text = (version or "").strip()
     match = _VERSION.match(text)
     numbers = release(text)

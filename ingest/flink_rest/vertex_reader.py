@@ -159,8 +159,8 @@ class VertexReader:
         cursor.started = cursor.started if checksum is None else checksum
 
     async def _read_backpressure(self) -> None:
-        """Back-pressure is the only figure before 1.13, and the only one that one request returns
-        for all subtasks of a large vertex.
+        """Back-pressure is the only figure before 1.13, and the only one of all subtasks of a large
+        vertex in one answer.
         """
         backpressure_paths = {
             vertex_id: f"{path}/backpressure"

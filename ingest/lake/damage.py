@@ -51,7 +51,7 @@ def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
 
 
 def broken_file(table: Table, paths: Iterable[Path]) -> str:
-    """What is wrong with the first file that cannot be read; "" if all files can."""
+    """What is wrong with the first unreadable file; "" if there is none."""
     for path, _ in zip(paths, range(MAX_FILES_CHECKED), strict=False):
         try:
             names = set(pq.read_schema(path).names)

@@ -20,9 +20,9 @@ from pyarrow import fs
 from ingest.messages import count_text
 
 WAITS_S = 10.0
-"""Longest wait for reads when a process ends: a hanging storage must not block it."""
+"""Longest wait when a process ends: a hanging storage must not block it."""
 QUIET_S = 0.1
-"""After this time without a call to Python, the threads have nothing left to read."""
+"""After so long without a call to Python, the threads have nothing left to read."""
 
 
 def dataset(

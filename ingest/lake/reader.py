@@ -149,8 +149,8 @@ class LakeReader:
             )
 
     def broken_file(self, table: str) -> str:
-        """What is wrong with the first data file that cannot be read. Empty if all files can be
-        read, or if the lake is not local.
+        """What is wrong with the first unreadable data file; "" if there is none, or if the lake is
+        not local.
         """
         if self.local_root is None:
             return ""

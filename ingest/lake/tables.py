@@ -1,5 +1,5 @@
 """The raw lake tables: columns follow from ``ingest.records``; identity, partition and order are
-declared here. The writer, the Python reader and Spark's schemas are derived from these tables.
+declared here. Writer, reader and Spark's schemas are derived from these tables.
 """
 
 from collections.abc import Sequence

@@ -37,7 +37,7 @@ def store_of(source: LogStoreSource) -> Store:
 
 
 def client_of(source: LogStoreSource, tls: Tls, gate: Gate | None = None) -> RestClient:
-    """Signs in with the store's credentials, never with those of the cluster."""
+    """Signs in with the store's credentials, never the cluster's."""
     return RestClient(
         source.url,
         auth=source.auth,
@@ -133,7 +133,7 @@ _UNREADABLE = frozenset({"too_large", "bad_json"})
 
 @dataclass(frozen=True, slots=True)
 class StoreRead:
-    """Lines before ``read_to`` were read. ``behind``: the cycle ended before it reached the present."""
+    """Lines before ``read_to`` were read. ``behind``: the cycle did not reach the present."""
 
     cursor: dict[str, Any]
     read_from: datetime
@@ -145,7 +145,7 @@ class StoreRead:
 
 
 async def read_store(run: ClusterRun) -> SourceRead | None:
-    """If the store does not answer, only a cluster without other sources is unreachable."""
+    """Without an answer, only a cluster without other sources is unreachable."""
     if (store := run.cluster.log_store) is None:
         return None
     share_bytes = min(

@@ -69,7 +69,7 @@ class _Owner(NamedTuple):
 
 
 class _Batch:
-    """``owners``: values that consecutive rows share, with their first row in ``owner_rows``.
+    """``owners``: values that consecutive rows share; ``owner_rows`` has their first rows.
     ``handles``: (row, single handle). Other lists have one element per part.
     """
 

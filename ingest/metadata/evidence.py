@@ -111,9 +111,7 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
 
 
 class _Reader:
-    """``unreachable``: directory → last failure in epoch s. A directory that was refused ends with
-    a slash.
-    """
+    """``unreachable``: directory → last failure (epoch s). Refused directories end with a slash."""
 
     def __init__(
         self,

@@ -110,7 +110,7 @@ class Properties(NamedTuple):
 
 
 class End(NamedTuple):
-    """The end of the file. Without it, the pieces before are incomplete."""
+    """The end of the file: without it, the pieces are incomplete."""
 
     properties: Properties | None
     bytes: int

@@ -1,4 +1,4 @@
-"""Reads the end of a ``_metadata`` since 1.16: a serialised Java object with the checkpoint type."""
+"""Reads the end of a ``_metadata`` (1.16+): a serialised Java object with the checkpoint type."""
 
 from dataclasses import dataclass, field
 from struct import Struct

@@ -8,7 +8,7 @@ from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata, Unsupp
 
 WINDOW_BYTES = 1 << 20
 MOST_NESTED = 16
-"""Flink nests handles two or three deep; a forged file must not exhaust the stack."""
+"""Flink nests two or three deep; a forged file must not exhaust the stack."""
 
 _INT = Struct(">i").unpack_from
 _LONG = Struct(">q").unpack_from

@@ -73,7 +73,7 @@ RESOLVE_WITHIN_S = 5
 
 
 class RefusedAddress(OSError):
-    """No connection was made. The message names the host, and why."""
+    """No connection was made. The message has the host and the reason."""
 
     def __init__(self, host: str, why: str) -> None:
         super().__init__(errno.EACCES, f"{host} {why}")

@@ -1,4 +1,4 @@
-"""Kerberos tickets in HTTP requests (SPNEGO, RFC 4559). The identity is that of the keytab
+"""Kerberos in HTTP requests (SPNEGO, RFC 4559). The identity is that of the keytab
 ``KRB5_CLIENT_KTNAME``, else of the process's credential cache.
 """
 

@@ -114,7 +114,7 @@ class _Reading:
         self.jobs: list[str] = []
 
     async def run(self) -> None:
-        """Raises if the list of jobs cannot be read. A job that cannot be read becomes a skip."""
+        """Raises if the list of jobs cannot be read. An unreadable job becomes a skip."""
         jobs = list(rows.jobs(await self._series(JOB_NAMES)))
         newest = {job.job_id: (at, job) for at, job in jobs}
         self.jobs = list(newest)[:MAX_JOBS]

@@ -8,7 +8,7 @@ from ingest.errors import Refused
 from ingest.pushed.bounds import Count, TooLarge
 
 LARGEST_BODY_BYTES = 16 * 1024 * 1024
-"""Decompressed: more than Fluent Bit (2 MiB), Vector (10 MB) and OpenTelemetry send at once."""
+"""Decompressed: more than Fluent Bit (2 MiB), Vector (10 MB) and OpenTelemetry send."""
 
 READ_BYTES = 256 * 1024
 MAX_GZIPS = 1_000

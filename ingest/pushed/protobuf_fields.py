@@ -48,7 +48,7 @@ def message_of(content: bytes, kind: Any, parts: Count) -> Any:
 def _readable(
     body: bytes, at: int, end: int, descriptor: Descriptor, depth: int, parts: Count
 ) -> tuple[list[bytes], int]:
-    """Pieces and length of the message with U+FFFD for invalid UTF-8, without too deep fields."""
+    """Pieces and length of the message, with U+FFFD for invalid UTF-8, without deep fields."""
     parts.add()
     pieces: list[bytes] = []
     length = 0

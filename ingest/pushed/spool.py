@@ -66,8 +66,8 @@ class Spool(SharedFolder):
         return str(self.folder / f"*{SUFFIX}*")
 
     def take(self, entries: Iterable[Entry], remembered_lines: int = REMEMBERED_LINES) -> Taken:
-        """Store lines in order. A line is left out if it is among the newest lines of its process:
-        ``remembered_lines`` of them, or twice the number in ``entries`` if that is more.
+        """Store lines in order. A line is left out if it is among its process's newest lines:
+        ``remembered_lines``, or twice as many as in ``entries`` if that is more.
         """
         by_process: dict[str, list[Entry]] = {}
         for entry in entries:

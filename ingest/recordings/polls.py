@@ -46,7 +46,7 @@ _LIST_ENDPOINTS = ("/overview", "/jobs/overview", "/taskmanagers")
 
 @dataclass(slots=True)
 class Poll:
-    """A job has more than one reading if a path was requested twice."""
+    """A job has several readings if a path was requested twice."""
 
     started_at: datetime
     size_bytes: int = 0

@@ -96,7 +96,7 @@ class _Copy:
 
 @dataclass(slots=True)
 class LogCopies:
-    """``left_bytes``: room for more. Files are distinguished by their first bytes."""
+    """Files are distinguished by their first bytes."""
 
     globs: tuple[str, ...]
     folder: Path

@@ -145,7 +145,7 @@ Piece = tuple[tuple[Observed, ...], int]
 
 
 class Recording:
-    """Raises ``Refused`` if the folder is not a recording, or if time zone or layout is wrong.
+    """Raises ``Refused`` if the folder is no recording, or if time zone or layout is wrong.
     ``jobs_seen`` and ``flink_version`` are complete when ``read`` has ended.
     """
 

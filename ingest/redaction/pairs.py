@@ -104,7 +104,7 @@ def _end_of_enclosing(text: str, at: int, end: int) -> int:
 
 
 def mask_of(value: Value, name_quote: str) -> str:
-    """The mask, with quotes if the value has none but its name: JSON stays valid."""
+    """The mask, quoted if only the value's name is: JSON stays valid."""
     if value.whole:
         return f"{name_quote or chr(34)}{MASK}{name_quote or chr(34)}"
     return MASK if value.quoted or not name_quote else f"{name_quote}{MASK}{name_quote}"

@@ -113,7 +113,7 @@ class CheckpointTree:
 
 
 class Renaming:
-    """Replaces job ids of a recording by those of a turn, in paths and ``_metadata``. Lengths stay."""
+    """Replaces a recording's job ids by a turn's, in paths and ``_metadata``. Lengths stay."""
 
     def __init__(self, ids: Mapping[str, str]) -> None:
         self._names = {

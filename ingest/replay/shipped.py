@@ -8,7 +8,7 @@ RECORDED_ON = "2026-11-21"
 PREFIX = "demo-"
 LOOKED, REMOVED, AUDITED = "looked", "removed", "audited"
 """Files beside the clusters' folders. ``looked``: its time is that of the last visit. ``removed``:
-the demo is to be removed. ``audited``: checkpoints of current jobs are to be written.
+remove the demo. ``audited``: write checkpoints of current jobs.
 """
 CHECKPOINTS, PAST = "checkpoints", "past.json"
 

@@ -12,7 +12,7 @@ from typing import Any
 from ingest.errors import Refused
 
 AROUND_MS = 24 * 3600 * 1000
-"""A number of 13 digits that is so close to the recording is an instant."""
+"""A number of 13 digits so close to the recording is an instant."""
 
 _MILLIS = rb"(?<![\w.])\d{13}(?!\w|\.\d)"
 _LINE_TIME = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}")

@@ -1,7 +1,7 @@
-"""Verified copies: written under another name, read back, compared, and only then renamed.
+"""Verified copies: written by another name, read back, compared, then renamed.
 
-File systems are those of fsspec, or ``LocalFiles``. With ``size``, only so many first bytes
-are copied.
+File systems are those of fsspec, or ``LocalFiles``. With ``size``, only so many first bytes are
+copied.
 """
 
 import hashlib

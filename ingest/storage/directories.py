@@ -106,7 +106,7 @@ class Local:
 
 
 class Listable:
-    """Lists HDFS and others by directory, in which HDFS allows a million entries; WebHDFS by page."""
+    """Lists by directory, in which HDFS allows a million entries; WebHDFS by page."""
 
     def __init__(self, filesystem: Any, path: str, uri: str) -> None:
         self._filesystem, self._uri = filesystem, uri

@@ -133,7 +133,7 @@ class _Rows:
         self.parts.append(part.progress)
 
     def refuse_repeated(self, paths: pa.Array) -> None:
-        """For several files without a manifest, such as all below ``data/`` of S3 Inventory."""
+        """For files without a manifest, such as all below ``data/`` of S3 Inventory."""
         if self.hashes is None:
             return
         for name in paths.to_pylist():
@@ -322,7 +322,7 @@ class _Batch:
         names = self._text(self._path_column())
         if self.table.url_encoded:
             names = self._url_decoded(names)
-        # A line break in a path means that a quote was not closed, so that two rows are joined.
+        # After a quote that was not closed, a path has a line break: two rows are joined.
         is_path = pc.invert(pc.match_substring_regex(names, r"[\r\n]|^$"))
         self._refuse_unless(is_path, names, message("a path"))
         paths = self._absolute(names)

@@ -69,7 +69,7 @@ _LONGEST_BYTES = 32_000
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
-    """Output of a tool. ``between`` matches lines between rows; ``total`` has the number of rows."""
+    """Output of a tool. ``between`` matches other lines; ``total`` has the number of rows."""
 
     command: str
     row: str

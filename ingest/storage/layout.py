@@ -17,7 +17,7 @@ QUARANTINE_SUFFIX = ".weir-quarantine"
 """Suffix of a directory beside a root, to which clean-ups move files."""
 
 UNKNOWN = "unknown"
-"""Files of high availability, blobs, jars and files of other systems: never touched."""
+"""High availability, blobs, jars and files of other systems: never touched."""
 DATABASE = "database"
 """A ForSt database, in ``shared/`` of checkpoint storage or below
 ``state.backend.forst.primary-dir``. Checkpoints refer to its files, unless they have copies. Only

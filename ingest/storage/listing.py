@@ -41,9 +41,9 @@ def list_root(
     at: datetime | None = None,
     visited: VisitedDirectories | None = None,
 ) -> Listed:
-    """List ``root`` into ``out_dir``. An interrupted listing there is continued, a finished listing
-    is returned. ``visited``: shared by all listings of an audit. Raises ``Refused`` if ``out_dir``
-    has other content.
+    """List ``root`` into ``out_dir``. An interrupted listing there is continued, a finished one
+    returned. ``visited``: shared by all listings of an audit. Raises ``Refused`` if ``out_dir`` has
+    other content.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()
@@ -95,8 +95,7 @@ class _Walk:
         self.parts, self.visited = earlier_parts, visited
         finished = {directory for part in earlier_parts for directory in part.directories}
         listed_directories = {directory for part in earlier_parts for directory in part.found}
-        self.queue: queue.LifoQueue[str | None] = queue.LifoQueue()
-        """None ends a thread."""
+        self.queue: queue.LifoQueue[str | None] = queue.LifoQueue()  # None ends a thread
         for directory in ({""} | listed_directories) - finished:
             self.queue.put(directory)
         self.lock = threading.Lock()
@@ -108,7 +107,7 @@ class _Walk:
         except (OSError, ValueError, ImportError) as error:
             return [*self.parts, Progress(unlisted=[self._skip("", error)])]
         for directory in [directory for part in self.parts for directory in part.directories]:
-            # Parts of the interrupted listing have the result of these visits.
+            # Earlier parts have the result of these visits.
             with suppress(OSError):
                 self.visited.visit(DirectoryName(self.root.uri, directory), listable)
         workers = [

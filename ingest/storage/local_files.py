@@ -13,7 +13,7 @@ from ingest.storage import folders
 
 
 class LocalFiles:
-    """``root``: ``None`` for a path that a user entered: links in its directories are followed."""
+    """``root``: ``None`` for a user's path, whose directories may be links."""
 
     def __init__(self, root: str | None = None) -> None:
         self._root = root

@@ -33,8 +33,8 @@ class Unlisted(Skip):
 
 
 def named_in(roots: Iterable[Root], other: str) -> str:
-    """The target ``other`` of a link, as a URI of the root that contains it, since a root may be
-    read elsewhere. Empty if the target contains a root.
+    """The target ``other`` of a link, as a URI of its root, which may be read elsewhere. Empty if
+    the target contains a root.
     """
     for root in roots:
         places = {root.uri, canonical(root.reading)}

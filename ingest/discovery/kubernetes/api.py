@@ -31,7 +31,7 @@ class ApiFault(Skipped):
 
 
 class Api(RestClient):
-    """An error has the status of a failed answer, but none of its text."""
+    """Errors have the status of a failed answer, but no text."""
 
     def __init__(self, server: ApiServer) -> None:
         super().__init__(

@@ -137,8 +137,8 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
 def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
     """The REST address of the leading JobManager, "" without a leader, from a ConfigMap of Flink's
     high availability. Since 1.15, one ConfigMap has all leaders of a cluster. Before, and with
-    ``high-availability.use-old-ha-services``, ``<cluster id>-restserver-leader`` has the keys
-    ``address`` and ``sessionId``.
+    ``high-availability.use-old-ha-services``, ``<cluster id>-restserver-leader`` has the key
+    ``address``.
     """
     summary = _name_and_namespace(resource)
     data = _part(resource, "data")

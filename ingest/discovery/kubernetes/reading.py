@@ -142,7 +142,7 @@ def _notes_on_fault(
     had_objects: bool,
 ) -> list[RefusedTarget]:
     """Raises if the source needs the resource. ``had_objects``: objects were listed before."""
-    # Else a 404 means that the API server is still starting.
+    # After earlier objects, a 404 means that the API server is still starting.
     is_not_installed = (
         fault.status == 404 and resource.group == FLINK and not had_objects and not source.read
     )
@@ -182,8 +182,8 @@ def _path(resource: Resource, namespace: str) -> str:
 
 
 async def _list(api: Api, resource: Resource, namespace: str, selector: str) -> list[Summary]:
-    """All pages of one resource version. Lists again if the server has dropped the version (410).
-    Raises ``ApiFault``.
+    """All pages of one resource version. Lists again if the version was dropped (410). Raises
+    ``ApiFault``.
     """
     path, parameters = _path(resource, namespace), dict(resource.parameters)
     if selector and resource.name in ("flinkdeployments", "services", "configmaps"):

@@ -100,9 +100,7 @@ def _events(
 
 
 def _job_at(resource: Summary, at_ms: int) -> str | None:
-    """The id of the resource's job, "" if it has no id yet, None if an earlier job ran at
-    ``at_ms``.
-    """
+    """The id of the resource's job, "" without one yet, None if an earlier job ran at ``at_ms``."""
     if (
         resource["started_at_ms"] is not None
         and at_ms < resource["started_at_ms"] - STARTS_WITHIN_MS

@@ -53,8 +53,7 @@ def is_of_event_time(name: str) -> bool:
 
 def _end_operator(vertex_name: str, operators: Collection[str], first: bool) -> str | None:
     """The first or last operator of the chain, as metrics name it; None if several match."""
-    # An operator's name may contain an arrow, so the chain is cut at each arrow and compared with
-    # the names of operators.
+    # An operator's name may contain an arrow: each beginning or end of the chain is compared.
     parts = vertex_name.split(_ARROW)
     cuts = (parts[:size] if first else parts[-size:] for size in range(1, len(parts) + 1))
     names = {_metric_name(_ARROW.join(cut)) for cut in cuts}.intersection(operators)

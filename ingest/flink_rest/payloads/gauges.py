@@ -41,9 +41,7 @@ EVENT_TIME: dict[str, tuple[str, str]] = {
     "received_watermark_ms": (RECEIVED, "min"),
     "sent_watermark_ms": (SENT, "min"),
 }
-"""Requested only for vertices with several inputs and their feeders, since every operator has
-these metrics.
-"""
+"""Requested only for vertices with several inputs and their feeders: every operator has them."""
 MOST_NAMES, MOST_NAME_CHARS = 120, 300
 _BY_ENDING = {
     end: (place, column, aggregate)

@@ -12,7 +12,7 @@ from ingest.records import AllocatedSlot, TaskManager
 _HOST_OF_PATH = re.compile(r"@(.+):\d+/")
 _GC_METRIC = re.compile(r"Status\.JVM\.GarbageCollector\.(.+)\.(Count|Time)")
 
-# Column → field of the "metrics" object. The metric endpoint has values that an answer lacks.
+# Column → field of "metrics". The metric endpoint has values that an answer lacks.
 _DETAIL_METRICS = {
     "heap_used_bytes": "heapUsed",
     "heap_max_bytes": "heapMax",
