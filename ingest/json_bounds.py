@@ -74,7 +74,7 @@ def decoded(
 ) -> tuple[Any, int]:
     """The document, and about how many bytes it takes in memory. Raises ``TooManyValues``,
     ``ValueError`` or ``RecursionError``. ``lenient``: bytes that are not UTF-8 are replaced.
-    ``cut_deep``: values nested deeper than ``KEPT_DEPTH`` become null instead of an error.
+    ``cut_deep``: values deeper than ``KEPT_DEPTH`` become null.
     """
     values = values_in(content)
     if values > most:

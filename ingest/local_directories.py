@@ -133,11 +133,11 @@ def refusal_of_tree(uri: str) -> str:
     """Refuses also trees in one of Weir's own folders, or above one."""
     if refused := refusal_of_chain(uri):
         return refused
-    if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):
+    if schemes := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):
         return message(
             "Weir has no client that reads {unread:name}://. Say where else the same files can be "
             "read: a mount, or a URI such as s3://, abfs://, gs://, hdfs:// or webhdfs://.",
-            unread=unread[0],
+            unread=schemes[0],
         )
     path = local_path(uri)
     if path is None:

@@ -150,8 +150,8 @@ def canonical_column(
     )
 
 
-def _is_plain(written: pa.Array) -> pa.Array:
-    return pc.fill_null(pc.match_substring_regex(written, _SURELY_CANONICAL), True)
+def _is_plain(texts: pa.Array) -> pa.Array:
+    return pc.fill_null(pc.match_substring_regex(texts, _SURELY_CANONICAL), True)
 
 
 def _respell(texts: pa.Array, is_plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
@@ -213,13 +213,13 @@ def _normalise(uri: str) -> str:
 def _split(uri: str) -> tuple[str, str, str]:
     """Scheme, authority and path. ``?`` and ``#`` are ordinary characters."""
     match = _SCHEME.match(uri)
-    scheme, rest = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
-    if not rest.startswith("/"):
+    scheme, location = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
+    if not location.startswith("/"):
         raise BadUri(uri, "is not absolute; write /directory, or scheme://authority/directory.")
-    if match is None or not rest.startswith("//"):
-        return _SCHEME_OF_STORAGE.get(scheme, scheme), "", rest
+    if match is None or not location.startswith("//"):
+        return _SCHEME_OF_STORAGE.get(scheme, scheme), "", location
     scheme = _SCHEME_OF_STORAGE.get(scheme, scheme)
-    authority, slash, path = rest[2:].partition("/")
+    authority, slash, path = location[2:].partition("/")
     return scheme, _normalise_authority(scheme, authority, uri), slash + path or "/"
 
 
@@ -268,7 +268,7 @@ def _normalise_path(path: str) -> str:
     return "/" + "/".join(parts)
 
 
-def _join(prefix: str, rest: str) -> str:
-    if not rest:
+def _join(prefix: str, path: str) -> str:
+    if not path:
         return prefix
-    return f"{prefix.rstrip('/')}/{rest.lstrip('/')}"
+    return f"{prefix.rstrip('/')}/{path.lstrip('/')}"

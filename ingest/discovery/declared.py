@@ -125,7 +125,7 @@ class Section:
 
 
 def read_declared(path: Path) -> tuple[DiscoverySource, ...]:
-    """Raises ``Refused``, which names the file, the invalid part and what was expected."""
+    """Raises ``Refused`` with the file, the invalid part and what was expected."""
     try:
         with open_regular(path) as file:
             content = file.read(MAX_BYTES)

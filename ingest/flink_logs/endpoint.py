@@ -143,9 +143,9 @@ class _Reader:
                         file.name, head[:HEAD_BYTES], file.size, self.cursor.by_process()
                     )
                     reader = LogReader(layout, zone, file=file.name, begin=cursor)
-                unread = piece[max(0, len(piece) - (position - cursor.offset)) :]
-                if unread:
-                    records += reader.feed(unread)
+                data = piece[max(0, len(piece) - (position - cursor.offset)) :]
+                if data:
+                    records += reader.feed(data)
                 if position > MAX_FILE_BYTES:
                     break
         except IngestError as error:

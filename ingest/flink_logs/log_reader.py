@@ -158,8 +158,8 @@ class LogStream:
 
     def forget_places(self) -> None:
         if len(self.canonical) > KEPT_PLACES:
-            done = max(bisect_right(self.canonical, self.splitter.resume_offset) - 1, 0)
-            del self.canonical[:done], self.physical[:done]
+            count = max(bisect_right(self.canonical, self.splitter.resume_offset) - 1, 0)
+            del self.canonical[:count], self.physical[:count]
 
 
 MAX_LINE_BYTES = 1024 * 1024
@@ -220,19 +220,19 @@ class LogReader:
         return min([self._carry_at, *(offset for offset in offsets if offset is not None)])
 
     def resumption(self) -> dict[str, Any]:
-        begun = [
+        streams = [
             (*key, at)
             for key, stream in self._streams.items()
             if (at := stream.unfinished_at()) is not None
         ]
         cursor: dict[str, Any] = {
             "offset": self.resume_offset,
-            "mid_record": self._mid_line and not begun,
+            "mid_record": self._mid_line and not streams,
             "pending": self.pending,
             "seen": self._counts.recent(),
         }
-        if begun and len(self._streams) > 1:
-            cursor |= {"settled": self._carry_at, "streams": begun}
+        if streams and len(self._streams) > 1:
+            cursor |= {"settled": self._carry_at, "streams": streams}
         if prefixes := self._stripper.prefixes_before(self.resume_offset):
             cursor["prefixes"] = prefixes
         return cursor

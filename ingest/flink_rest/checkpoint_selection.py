@@ -20,12 +20,10 @@ def key_of(checkpoint: Checkpoint) -> tuple[int, int]:
     return checkpoint.checkpoint_id, round(checkpoint.trigger_time.timestamp() * 1000)
 
 
-def is_of_another_job(
-    details: Any, listed: Collection[tuple[int, int]], checkpoint_id: int
-) -> bool:
-    """Whether ``listed`` has ``checkpoint_id`` only with trigger times other than the details'."""
+def is_of_another_job(details: Any, keys: Collection[tuple[int, int]], checkpoint_id: int) -> bool:
+    """Whether ``keys`` has ``checkpoint_id`` only with trigger times other than the details'."""
     triggered_ms = member(details, "trigger_timestamp")
-    times = {at_ms for number, at_ms in listed if number == checkpoint_id}
+    times = {at_ms for number, at_ms in keys if number == checkpoint_id}
     return isinstance(triggered_ms, int) and bool(times) and triggered_ms not in times
 
 

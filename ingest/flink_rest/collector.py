@@ -56,15 +56,15 @@ async def read_taskmanagers(
     oldest = min(cursor.taskmanagers.values(), default=0.0)
     if not is_due(now_s, oldest, rate.metrics_interval_s * DUE_SLACK):
         return ()
-    listed = await session.get("/taskmanagers") if session.budget.take() else None
-    if listed is None:
+    listing = await session.get("/taskmanagers") if session.budget.take() else None
+    if listing is None:
         return ()
-    names = taskmanager_ids(listed.body)
+    names = taskmanager_ids(listing.body)
     cursor.keep_taskmanagers(names)
     due = sorted(names, key=lambda name: cursor.taskmanagers.get(name, 0.0))[
         : limits.taskmanagers_per_cycle
     ]
-    reading = ClusterAnswers(taskmanagers=listed)
+    reading = ClusterAnswers(taskmanagers=listing)
     await asyncio.gather(
         *(_read_taskmanager(session, name, reading) for name in due if session.budget.take(2))
     )
@@ -164,20 +164,20 @@ class _Cycle:
         self.started = time.monotonic()
 
     async def run(self) -> None:
-        overview, jobs = await asyncio.gather(
+        overview, answer = await asyncio.gather(
             self.session.get("/overview"), self.session.get("/jobs/overview")
         )
-        if jobs is None:
+        if answer is None:
             return
         self._note_version(overview)
-        listed, skips = listed_jobs(jobs)
+        jobs, skips = listed_jobs(answer)
         self.session.skips.extend(skips)
-        self.has_job_list, self.jobs_seen = True, len(listed)
+        self.has_job_list, self.jobs_seen = True, len(jobs)
         if not skips:
             # If an entry was skipped, a job that is not listed may still be there.
-            self._note_listed([job.job_id for job in listed], jobs.at)
-        reader = await self._make_reader(listed)
-        await self._read_jobs(reader, listed)
+            self._note_listed([job.job_id for job in jobs], answer.at)
+        reader = await self._make_reader(jobs)
+        await self._read_jobs(reader, jobs)
         self.observed += await read_taskmanagers(
             self.session, self.cursor, self.source.name, self.limits, self.sampling_rate
         )

@@ -196,9 +196,9 @@ class _JobReading:
         if answers.checkpoints is None:
             return
         rows = listed_checkpoints(answers.checkpoints, answers.job_id, answers.flink_version)
-        listed = [row for row in rows if isinstance(row, Checkpoint)]
+        checkpoints = [row for row in rows if isinstance(row, Checkpoint)]
         lean = self.reader.sampling_rate.lean
-        selection = CheckpointSelection(listed, self.cursor, self.limits, lean)
+        selection = CheckpointSelection(checkpoints, self.cursor, self.limits, lean)
         detailed: list[tuple[int, int]] = []
         for checkpoint in selection.to_detail(self.now_s):
             if not self.budget.take():

@@ -44,8 +44,8 @@ def sampling_rate(
     """
     if 5 * jobs + 3 * vertices <= limits.requests:
         return SamplingRate(configured_interval_s, lean=False)
-    left = max(limits.requests - 1.8 * jobs, limits.requests / 10)
-    cycles = min(MAX_STRETCH, math.ceil((3 * jobs + vertices) / left))
+    available = max(limits.requests - 1.8 * jobs, limits.requests / 10)
+    cycles = min(MAX_STRETCH, math.ceil((3 * jobs + vertices) / available))
     return SamplingRate(max(configured_interval_s, cycles * cycle_s), lean=True)
 
 

@@ -120,8 +120,8 @@ def _master_state(reading: Reading) -> str:
     window.int32()  # its version
     name = window.text()
     size = window.count()
-    written = window.position + size - start
-    if written != length:
+    actual = window.position + size - start
+    if actual != length:
         raise DamagedMetadata(start, message("a state of the JobManager with two lengths"))
     window.skip(size)
     return name

@@ -96,11 +96,11 @@ class Window:
         at = self.take(2)
         size = _LENGTH(self.data, at)[0]
         at = self.take(size)
-        written = self.data[at : at + size]
-        if written.isascii():
-            return written.decode("ascii")
+        content = self.data[at : at + size]
+        if content.isascii():
+            return content.decode("ascii")
         try:
-            return decode(written)
+            return decode(content)
         except UnicodeDecodeError as error:
             raise DamagedMetadata(
                 self.position - size + error.start, message("a text that is not in modified UTF-8")
@@ -142,9 +142,9 @@ class Window:
             raise DamagedMetadata(self.position, message("more bytes than the format has"))
 
     def _fill(self, size: int) -> None:
-        kept = self.data[self.at :]
-        pieces = [kept]
-        present = len(kept)
+        data = self.data[self.at :]
+        pieces = [data]
+        present = len(data)
         while present < size and (piece := self._stream.read(WINDOW_BYTES)):
             pieces.append(piece)
             present += len(piece)
@@ -154,20 +154,20 @@ class Window:
         self.end = present
 
 
-def decode(written: bytes) -> str:
+def decode(content: bytes) -> str:
     """Decode Java's modified UTF-8: NUL is ``C0 80``, characters beyond the BMP are two surrogates
     of three bytes each. Raises ``UnicodeDecodeError`` like ``DataInput.readUTF``, and for half a
     surrogate pair.
     """
-    for position, byte in enumerate(written):
+    for position, byte in enumerate(content):
         if byte >= 0xF0:
             raise UnicodeDecodeError(
-                "modified utf-8", written, position, position + 1, "a byte that never occurs"
+                "modified utf-8", content, position, position + 1, "a byte that never occurs"
             )
-    surrogates = written.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
+    surrogates = content.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
     try:
         return surrogates.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
     except UnicodeDecodeError as error:
         raise UnicodeDecodeError(
-            "modified utf-8", written, 0, len(written), "half of a surrogate pair"
+            "modified utf-8", content, 0, len(content), "half of a surrogate pair"
         ) from error

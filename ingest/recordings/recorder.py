@@ -174,8 +174,8 @@ class LogCopies:
             ) from error
 
     def _note(self, skips: list[Skip]) -> None:
-        known = {skip.subject for skip in self.skips}
-        self.skips += [skip for skip in skips if skip.subject not in known]
+        subjects = {skip.subject for skip in self.skips}
+        self.skips += [skip for skip in skips if skip.subject not in subjects]
 
 
 LIMITS = RequestLimits(
@@ -254,7 +254,7 @@ async def _poll(
     end = loop.time() + seconds
     cursor: dict[str, Any] = {}
     while True:
-        begun = loop.time()
+        start_s = loop.time()
         cluster = await collect_cluster(
             source,
             cursor,
@@ -273,7 +273,7 @@ async def _poll(
             return
         if loop.time() + every_s > end:
             return
-        await asyncio.sleep(max(0.0, every_s - (loop.time() - begun)))
+        await asyncio.sleep(max(0.0, every_s - (loop.time() - start_s)))
 
 
 def _note(summary: RecordSummary, collected: Collected) -> None:

@@ -49,12 +49,12 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _skip_rest_of_line(handle: BinaryIO) -> int:
-    skipped = 0
+    size = 0
     while chunk := handle.readline(1024 * 1024):
-        skipped += len(chunk)
+        size += len(chunk)
         if chunk.endswith(b"\n"):
             break
-    return skipped
+    return size
 
 
 MAX_SKIPPED_LINES = 100
@@ -104,8 +104,8 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
             ),
         )
     if bad_lines > MAX_SKIPPED_LINES:
-        more = f"{bad_lines - MAX_SKIPPED_LINES} more lines could not be read"
-        yield Recorded(at, 0, skip=Skip(path.name, "bad_json", more))
+        detail = f"{bad_lines - MAX_SKIPPED_LINES} more lines could not be read"
+        yield Recorded(at, 0, skip=Skip(path.name, "bad_json", detail))
 
 
 def _record(line: Line, file: str, previous_at: datetime) -> Recorded:

@@ -63,9 +63,9 @@ def value_at(
         return _bracketed_value(text, at)
     end = _value_end(text, at, len(text) if most is None else min(len(text), at + most))
     line_end = _line_end(text, at)
-    rest = text[at:line_end].rstrip() if whole_line else ""
-    if rest and len(rest.split(None, MOST_WORDS)) <= MOST_WORDS and not _ANOTHER_PAIR.search(rest):
-        end = at + len(rest)
+    line = text[at:line_end].rstrip() if whole_line else ""
+    if line and len(line.split(None, MOST_WORDS)) <= MOST_WORDS and not _ANOTHER_PAIR.search(line):
+        end = at + len(line)
     return Value(at, end, text[at:end]) if end > at else None
 
 

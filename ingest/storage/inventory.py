@@ -441,8 +441,8 @@ def _is_below(uris: pa.Array, root: str) -> pa.Array:
 
 
 def _path_of(uri: str) -> str:
-    _, authority, rest = uri.partition("://")
-    if not authority:
+    _, mark, location = uri.partition("://")
+    if not mark:
         return uri.removeprefix("file:")
-    at = rest.find("/")
-    return rest[at:] if at >= 0 else ""
+    at = location.find("/")
+    return location[at:] if at >= 0 else ""

@@ -116,7 +116,7 @@ class InventoryRows:
     url_encoded: bool = False
 
 
-def unreadable(file: str, place: Message, expected: Message, found: object) -> Refused:
+def unreadable(file: str, place: Message, expected: Message, value: object) -> Refused:
     return Refused(
         message(
             "{file:name}, {place:message}: {expected:message} is expected, not {found:text}. "
@@ -124,7 +124,7 @@ def unreadable(file: str, place: Message, expected: Message, found: object) -> R
             file=file,
             place=place,
             expected=expected,
-            found=repr(found)[:200],
+            found=repr(value)[:200],
         )
     )
 

@@ -16,15 +16,15 @@ class Root:
     read_at: str | None = None
 
     @classmethod
-    def of(cls, written: str, read_at: str | None = None, spellings: Spellings = PLAIN) -> "Root":
-        """``written``: the URI in any spelling, at which the tree is read by default. Raises
+    def of(cls, spelling: str, read_at: str | None = None, spellings: Spellings = PLAIN) -> "Root":
+        """``spelling``: the URI in any spelling, at which the tree is read by default. Raises
         ``BadUri``.
         """
-        for name in (written, read_at or ""):
+        for name in (spelling, read_at or ""):
             refuse_undecodable(name)
-        uri = canonical(written, spellings)
-        scheme, colon, rest = (read_at or written).partition("://")
-        client_uri = f"{CLIENT_OF.get(scheme.lower(), scheme)}{colon}{rest}"
+        uri = canonical(spelling, spellings)
+        scheme, colon, path = (read_at or spelling).partition("://")
+        client_uri = f"{CLIENT_OF.get(scheme.lower(), scheme)}{colon}{path}"
         if read_at is not None or client_uri not in (uri, local_path(uri)):
             read_at = local_path(client_uri) if read_at is None else client_uri
         return cls(uri, read_at if read_at is None else read_at.rstrip("/") or "/")

@@ -100,7 +100,7 @@ class Snapshot:
         protocol = self._filesystem.protocol
         self._put_at_once = (protocol if isinstance(protocol, str) else protocol[0]) in _PUT_AT_ONCE
 
-    def begin(self, begun: dict[str, Any]) -> None:
+    def begin(self, settings: dict[str, Any]) -> None:
         if self._filesystem.exists(self._path):
             if not all(name.startswith(("part-", "_", ".")) for name in self._names()):
                 raise Refused(
@@ -108,7 +108,7 @@ class Snapshot:
                 )
             self._filesystem.rm(self._path, recursive=True)
         self._filesystem.makedirs(self._path, exist_ok=True)
-        self.write_json(BEGUN, begun)
+        self.write_json(BEGUN, settings)
 
     def parts(self) -> Iterator[tuple[str, Progress]]:
         for name in self._names():

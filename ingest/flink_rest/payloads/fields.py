@@ -192,8 +192,8 @@ def instant_of_ms(epoch_ms: int) -> datetime:
 
 
 def known_sum(numbers: Iterable[int | None]) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None
+    values = [number for number in numbers if number is not None]
+    return sum(values) if values else None
 
 
 def clean_text(value: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None:

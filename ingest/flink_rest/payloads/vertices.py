@@ -147,7 +147,7 @@ def _check_taskmanager_id(fields: Fields, name: str, text: str) -> str:
 
 
 def _host(subtask: Fields) -> str | None:
-    """``endpoint`` (1.19+) has a port; ``host`` (until 1.20) has a port in some releases."""
+    """``endpoint`` (1.19+) has a port, ``host`` (until 1.20) only in some releases."""
     endpoint = host_and_port(subtask.text("endpoint"))
     if endpoint:
         return _PORT.sub("", endpoint)
