@@ -234,7 +234,7 @@ Fill = Callable[[str, Mapping[str, str]], str]
 
 
 def rendered(shown: str, translate: Translate, fill: Fill) -> str:
-    """``translate`` returns the template in another language, ``fill`` inserts the values."""
+    """``translate`` returns the template in a language, ``fill`` inserts the values."""
     if not isinstance(shown, Message):
         return shown
     parts = placeholders(shown.template)

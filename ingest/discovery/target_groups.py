@@ -1,6 +1,6 @@
 """Target groups of Prometheus, in files and over HTTP
 (https://prometheus.io/docs/prometheus/latest/http_sd/): ``[{"targets": ["host:port"], "labels":
-{"team": "a"}}]``. As in Prometheus, a document with an error is refused as a whole.
+{"team": "a"}}]``. As in Prometheus, a document with an error is refused.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Turns the bytes of a log file into records, whatever their envelope and layout.
 
-Each line is read by itself. Its envelope names its stream: there is one for each container and
-output. A header of any known layout begins a record. Files in the declared layout without envelopes
-are not split line by line, for speed.
+Each line is read by itself. Its envelope names its stream: one for each container and output. A
+header of any known layout begins a record. Files in the declared layout without envelopes are not
+split line by line, for speed.
 
 Add an envelope to ``envelopes`` (of JSON: to ``json_records``), and a layout to ``layouts``. Add
 its first characters to ``layouts._OTHER_LINES``, and a writer to

@@ -21,8 +21,8 @@ STORED, DISCARDED, DETAILED = 1, 2, 4
 @dataclass(slots=True)
 class JobCursor:
     """Times (``…_at``) are epoch seconds, 0 = never. ``missing``: cycles since the job was listed.
-    ``failed``: Flink's count of failed checkpoints. ``exceptions`` and ``started``: checksums of
-    the last exceptions and attempts. ``turn``: number of samples. ``reported``: what was read or
+    ``failed``: Flink's count of failed checkpoints. ``exceptions``, ``started``: checksums of the
+    last exceptions and attempts. ``turn``: number of samples. ``reported``: what was read or
     reported since the job changed. ``vertices``: vertex → parallelism. ``gauges``: vertex → names.
     ``checkpoints``: (id, trigger ms) of completed and failed checkpoints → flags.
     """

@@ -78,8 +78,10 @@ async def read_gauges(
 
 async def _metric_names(session: RestSession, budget: Budget, path: str) -> list[str] | None:
     answer = await session.get(path, may_be_gone=True) if budget.take() else None
+    if answer is None:
+        return None
     try:
-        return answer and listed_names(answer.body)
+        return listed_names(answer.body)
     except Skipped as error:
         session.skip(path, "bad_payload", str(error))
         return None

@@ -93,8 +93,8 @@ class LakeReader:
         from_time: datetime | None = None,
         to_time: datetime | None = None,
     ) -> list[DataFile]:
-        """Files that may hold rows with ``after_seq < commit_seq <= up_to_seq`` and a time from
-        ``from_time`` to ``to_time``. Callers still filter rows.
+        """Files that may have rows with ``after_seq < commit_seq <= up_to_seq`` from ``from_time``
+        to ``to_time``. Callers still filter rows.
         """
         delta = self.open_or_none(ALL_TABLES[table], version)
         if delta is None:

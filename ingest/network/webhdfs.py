@@ -32,7 +32,7 @@ class WebHdfsError(OSError):
 
 class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
     """``webhdfs://[user@]host[:9870]/path`` and, over TLS, ``swebhdfs://…[:9871]``. Options:
-    ``user``, ``token`` (of delegation), ``session_verify`` (a file of authorities).
+    ``user``, ``token`` (of delegation), ``session_verify`` (authorities).
     """
 
     protocol = ("webhdfs", "swebhdfs")

@@ -1,4 +1,4 @@
-"""Reads metrics by OTLP over HTTP as samples with names of Flink's Prometheus reporter.
+"""Reads metrics by OTLP over HTTP as samples with the Prometheus reporter's names.
 
 Flink's ``OpenTelemetryMetricReporter`` (1.20+, ``exporter.protocol: http``) joins ``flink``, scope
 and name by dots. The rate of a meter ends with ``.rate``. Counters are differences (``DELTA``) and

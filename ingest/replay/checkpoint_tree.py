@@ -9,7 +9,7 @@ from pathlib import Path
 METADATA = "_metadata"
 
 Files = dict[str, tuple[int, float]]
-"""Path as recorded → bytes, and when it was written (epoch s of the recording)."""
+"""Path as recorded → bytes, and time of writing (epoch s of the recording)."""
 
 
 class CheckpointTree:

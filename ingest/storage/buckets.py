@@ -86,7 +86,7 @@ class Bucket:
         return {key: list(versions.values()) for key, versions in by_key.items() if versions}
 
     def delete(self, objects: Sequence[Object]) -> dict[Object, OSError]:
-        """Errors by object. An object without version gets a delete marker if the bucket keeps
+        """Errors by object. Without a version, an object gets a delete marker if the bucket has
         versions.
         """
         answers = self.side_by_side(_split(tuple(objects), KEYS_A_DELETION), self._delete)

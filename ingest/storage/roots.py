@@ -9,7 +9,7 @@ CLIENT_OF = {"s3n": "s3", "s3p": "s3", "wasb": "abfs", "wasbs": "abfs"}
 @dataclass(frozen=True, slots=True)
 class Root:
     """``uri`` is canonical: paths in ``_metadata`` begin with it. ``read_at`` is where Weir reads
-    the same tree (another mount, a copy, another spelling); ``None`` for ``uri`` itself.
+    the same tree (a mount, a copy, a spelling); ``None`` for ``uri`` itself.
     """
 
     uri: str
