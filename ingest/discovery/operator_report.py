@@ -6,6 +6,7 @@ from ingest.json_members import member
 MAX_EVENTS = 50
 MAX_JOBS = 50
 _READY = "READY"
+_UPGRADES = ("UPGRADING", "ROLLING_BACK")
 
 State = Literal["", "broken", "suspended"]
 
@@ -55,12 +56,9 @@ class OperatorReport:
         if self.suspended or self.lifecycle == "SUSPENDED":
             return "suspended"
         # MISSING is also a state of a new resource, and of one during an upgrade.
-        is_changing = self.lifecycle in (
-            "",
-            "CREATED",
-            "UPGRADING",
-            "ROLLING_BACK",
-        ) or self.reconciliation in ("UPGRADING", "ROLLING_BACK")
+        is_changing = (
+            self.lifecycle in ("", "CREATED", *_UPGRADES) or self.reconciliation in _UPGRADES
+        )
         return "broken" if self.job_manager == "MISSING" and not is_changing else ""
 
     @property
@@ -80,8 +78,8 @@ def _job_words(job: ReportedJob) -> str:
     return f"{job.name} {job.state.lower() or 'without a state'}{error}"
 
 
-def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
-    entries = member(plain, "events")
+def events_of(report: Any) -> tuple[OperatorEvent, ...]:
+    entries = member(report, "events")
     events = (
         _event(entry)
         for entry in (entries if isinstance(entries, list | tuple) else ())[:MAX_EVENTS]

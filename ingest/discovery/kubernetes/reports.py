@@ -25,7 +25,7 @@ def report_of(
     """``events`` is None if Weir may not read them: only the status says when a resource was
     reconciled.
     """
-    with_jobs = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
+    job_resources = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
     kubernetes_events = [
         event
         for resource in (deployment, *session_jobs)
@@ -42,7 +42,7 @@ def report_of(
         reconciliation=deployment["reconciliation"],
         error=deployment["error"],
         suspended=deployment["wanted"] == "SUSPENDED",
-        jobs=tuple(_job(resource, deployment) for resource in with_jobs[:MAX_JOBS]),
+        jobs=tuple(_job(resource, deployment) for resource in job_resources[:MAX_JOBS]),
         events=tuple(newest),
     )
 
@@ -83,27 +83,20 @@ def _events(
         )
     savepoints = [snapshot for snapshot in snapshots if snapshot["of"] == key]
     if resource["savepoint"] and not any(
-        entry["path"] == resource["savepoint"]["path"] for entry in savepoints
+        snapshot["path"] == resource["savepoint"]["path"] for snapshot in savepoints
     ):
         savepoints.append(resource["savepoint"])
-    for entry in savepoints:
-        if (job_id := _job_at(resource, entry["at_ms"])) is not None:
-            reason = SAVEPOINT_FAILED if entry["error"] else SAVEPOINT
-            yield OperatorEvent(
-                entry["at_ms"],
-                reason,
-                job_id,
-                entry["error"] or entry["trigger"].lower(),
-                entry["path"],
-                bool(entry["error"]),
-            )
+    for snapshot in savepoints:
+        at_ms, error = snapshot["at_ms"], snapshot["error"]
+        if (job_id := _job_at(resource, at_ms)) is not None:
+            reason = SAVEPOINT_FAILED if error else SAVEPOINT
+            message = error or snapshot["trigger"].lower()
+            yield OperatorEvent(at_ms, reason, job_id, message, snapshot["path"], bool(error))
 
 
 def _job_at(resource: Summary, at_ms: int) -> str | None:
     """The id of the resource's job, "" without one yet, None if an earlier job ran at ``at_ms``."""
-    if (
-        resource["started_at_ms"] is not None
-        and at_ms < resource["started_at_ms"] - STARTS_WITHIN_MS
-    ):
+    started_at_ms = resource["started_at_ms"]
+    if started_at_ms is not None and at_ms < started_at_ms - STARTS_WITHIN_MS:
         return None
     return str(resource["job_id"])
