@@ -34,18 +34,18 @@ class Language(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with translation.override(translation.get_language_from_request(request)):
             response = self.get_response(request)
-            answered_in = translation.get_language() or ENGLISH
+            language = translation.get_language() or ENGLISH
         if isinstance(response, StreamingHttpResponse):
             pieces: Any = response.streaming_content
-            response.streaming_content = _in_language(answered_in, pieces)
+            response.streaming_content = _in_language(language, pieces)
         if is_for_machines(request):
             return response
-        response.headers.setdefault("Content-Language", answered_in)
+        response.headers.setdefault("Content-Language", language)
         patch_vary_headers(response, ("Cookie", "Accept-Language"))
         if getattr(request, "has_signed_in", False) and (
-            chosen := supported(getattr(request.user, "language", ""))
+            account_language := supported(getattr(request.user, "language", ""))
         ):
-            set_cookie(response, settings.LANGUAGE_COOKIE_NAME, chosen)
+            set_cookie(response, settings.LANGUAGE_COOKIE_NAME, account_language)
         return response
 
     def process_view(

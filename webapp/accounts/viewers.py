@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
-    """A superuser always sees everything."""
+    """``sees`` of a superuser does not count; that of a token does."""
     if not user.is_authenticated or not user.is_active:
         return NOTHING
     limits = [None if user.is_superuser else user.sees, token.sees if token else None]

@@ -32,7 +32,7 @@ def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -
             .select_for_update()
             .values_list("pk", flat=True)
         )
-        done = Alert.objects.filter(pk__in=pks, acknowledged_at__isnull=True).update(
+        alert_count = Alert.objects.filter(pk__in=pks, acknowledged_at__isnull=True).update(
             acknowledged_name=name,
             acknowledged_at=now,
             acknowledge_comment=comment,
@@ -40,7 +40,7 @@ def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -
             milder_since=None,
         )
         add_events(pks, EventKind.ACKNOWLEDGED, name, comment, now)
-    return done
+    return alert_count
 
 
 def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
@@ -52,9 +52,9 @@ def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
             .select_for_update()
             .values_list("pk", flat=True)
         )
-        done = Alert.objects.filter(pk__in=pks).update(**NOT_ACKNOWLEDGED)
+        alert_count = Alert.objects.filter(pk__in=pks).update(**NOT_ACKNOWLEDGED)
         add_events(pks, EventKind.TAKEN_BACK, name, "", now)
-    return done
+    return alert_count
 
 
 def silence(
@@ -74,7 +74,7 @@ def silence(
             )
         )
     if accept_every_alert(matchers):
-        # Such as clutser!="test", or team="" if no cluster has a team.
+        # For example, clutser!="test", or team="" if no cluster has a team.
         raise InputRefused(
             gettext(
                 "These matchers accept all that lacks the label %(label)s, which may be everything; "

@@ -39,7 +39,7 @@ class Notification:
 
 @dataclass(frozen=True)
 class Trouble:
-    """``cause``: the finding that caused the incident, if it is not that of the alert; ``more``:
+    """``cause``: the finding that caused the incident, if it is not the alert's own; ``more``:
     number of other alerts of the incident; ``unnotified``: why nobody was notified, or "".
     """
 
@@ -52,7 +52,7 @@ class Trouble:
 
 
 def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
-    """The worst alert of each incident; of several the cause, else the oldest."""
+    """The worst alert of each incident; of equally severe ones the cause, else the oldest."""
     not_cause = Case(When(finding=F("incident__cause"), then=Value(0)), default=Value(1))
     place = Window(
         RowNumber(),
@@ -100,18 +100,20 @@ def what_resolves(row: Alert, policies: Policies) -> str:
         return gettext("At %(at)s, unless its rule finds it again.") % {
             "at": instant_text(row.resolves_at)
         }
-    after = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name).hold_after
+    hold_after = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name).hold_after
     if policies.is_recorded(row.cluster):
-        after = timedelta()
+        hold_after = timedelta()
     elif row.flapping:
-        after = max(after, FLAP_QUIET)
-    hold = duration_text((hold_of(row.rule) + after).total_seconds() * 1_000)
-    crossed = next(
+        hold_after = max(hold_after, FLAP_QUIET)
+    hold = duration_text((hold_of(row.rule) + hold_after).total_seconds() * 1_000)
+    passed_figure = next(
         (figure for figure in figures(row.evidence) if figure.compared and figure.is_passed), None
     )
-    if crossed is None:
+    if passed_figure is None:
         return gettext("When its rule has not found it for %(hold)s.") % {"hold": hold}
-    words = " ".join((localised(crossed.name), crossed.compared, localised(crossed.note)))
+    words = " ".join(
+        (localised(passed_figure.name), passed_figure.compared, localised(passed_figure.note))
+    )
     return gettext("When this has not held for %(hold)s: %(figure)s.") % {
         "hold": hold,
         "figure": words.strip(),

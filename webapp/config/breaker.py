@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class Breaker:
-    """``warning``: what the log says when it opens."""
+    """``warning``: what the log says when the breaker opens."""
 
     def __init__(self, warning: str) -> None:
         self._warning = warning

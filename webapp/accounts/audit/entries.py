@@ -60,7 +60,7 @@ def entry_key(request: HttpRequest) -> int | None:
 
 
 def mark_carried_out(request: HttpRequest) -> None:
-    """The request writes nothing and shows its form again, but succeeded."""
+    """For a request that succeeds, but writes nothing and shows its form again."""
     setattr(request, _CARRIED_OUT, True)
 
 
@@ -69,7 +69,7 @@ def was_carried_out(request: HttpRequest) -> bool:
 
 
 def read_at_end(request: HttpRequest, read_entered: Callable[[], Any]) -> None:
-    """``read_entered`` reads the body of an API request after the view."""
+    """:func:`end` calls ``read_entered`` to read the body of an API request after the view."""
     setattr(request, _READ_ENTERED, read_entered)
 
 
@@ -95,10 +95,10 @@ def sign_in(
 ) -> None:
     door = _door(request)
     entry = {"action": SIGN_IN, "door": door, "person": person}
-    when = {"at": timezone.now(), "outcome": outcome, "status": status}
+    result = {"at": timezone.now(), "outcome": outcome, "status": status}
     _write_or_log(
         lambda: AuditEntry.objects.create(
-            **entry, **when, details=details or {}, **_origin(request)
+            **entry, **result, details=details or {}, **_origin(request)
         )
     )
 

@@ -20,7 +20,7 @@ from webapp.lib.timeranges import absolute
 PAGE_SIZE = 50
 BY_END = (KeysetColumn("ends_at", descending=True), KeysetColumn("id", descending=True))
 MOST_READ = 2_000
-SHOWN = 8
+MOST_SHOWN = 8
 
 
 @require_GET
@@ -93,9 +93,9 @@ def _preview(text: str) -> dict[str, Any]:
         .order_by("-severity_rank", "-id")
         .defer("cause", "next_step", "evidence")[:MOST_READ]
     )
-    matching = match_each(matchers, [matched_labels(row) for row in rows])
-    alerts = [row for row, matches in zip(rows, matching, strict=True) if matches]
-    return {"matching": {"count": len(alerts), "first": alerts[:SHOWN]}}
+    matches = match_each(matchers, [matched_labels(row) for row in rows])
+    alerts = [row for row, is_match in zip(rows, matches, strict=True) if is_match]
+    return {"matching": {"count": len(alerts), "first": alerts[:MOST_SHOWN]}}
 
 
 def _matchers_of(request: HttpRequest) -> str:

@@ -59,13 +59,13 @@ class RuleSettingForm(forms.Form):
 @require_GET
 def rule_settings(request: HttpRequest) -> HttpResponse:
     units = {threshold.key: threshold.unit for threshold in all_thresholds()}
-    stored = list(RuleSetting.objects.all()[:MOST_LISTED])
+    setting_rows = list(RuleSetting.objects.all()[:MOST_LISTED])
     overrides = ThresholdOverride.objects.select_related("author").order_by(
         "key", "cluster", "job_id"
     )[:MOST_LISTED]
     context = {
         "settings": [
-            (row, severity_badge(row.severity) if row.severity else None) for row in stored
+            (row, severity_badge(row.severity) if row.severity else None) for row in setting_rows
         ],
         "thresholds": [
             (

@@ -11,7 +11,7 @@ from webapp.delivery.notices import Notice
 
 @dataclass(frozen=True)
 class Addressee:
-    """``secrets``: Weir's, which sign, newest first; ``credential``: the receiver's."""
+    """``secrets``: those with which Weir signs, newest first; ``credential``: the receiver's."""
 
     url: str
     message_id: str
@@ -54,7 +54,7 @@ class Format:
     refused: Callable[[bytes], str] = accept
     keeps_state: bool = False
     for_machines: bool = False
-    """Weir signs. Machines get every alert, in parts if needed; people get the first ones."""
+    """Weir signs. Machines get every alert, in parts if needed; people get the first alerts."""
     credential: str = ""
     """Label of the receiver's credential; "" if it has none."""
     credential_required: bool = False

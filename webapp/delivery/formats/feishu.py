@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.bots import code_is_zero
-from webapp.delivery.formats.texts import block, cut, cut_bytes, fitted, line, mark
+from webapp.delivery.formats.texts import block, cut, cut_bytes, fitting_texts, line, mark
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import leading, title_of
 from webapp.lib.translations import gettext_lazy as _
@@ -19,7 +19,7 @@ _COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
-    text = cut_bytes(fitted(notice, _block, MOST_BYTES // 2, _json_bytes), MOST_BYTES // 2)
+    text = cut_bytes(fitting_texts(notice, _block, MOST_BYTES // 2, _json_bytes), MOST_BYTES // 2)
     lead = leading(notice)
     elements: list[dict[str, Any]] = [
         {"tag": "div", "text": {"tag": "plain_text", "content": text}}
@@ -42,7 +42,9 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     }
     return Outgoing(
         to.url,
-        json_body({**_signed(to.credential, at), "msg_type": "interactive", "card": card}),
+        json_body(
+            {**_signature_fields(to.credential, at), "msg_type": "interactive", "card": card}
+        ),
         JSON,
     )
 
@@ -58,7 +60,7 @@ def signature(secret: str, timestamp_s: int) -> str:
     ).decode()
 
 
-def _signed(secret: str, at: datetime) -> dict[str, str]:
+def _signature_fields(secret: str, at: datetime) -> dict[str, str]:
     timestamp_s = int(at.timestamp())
     return {"timestamp": str(timestamp_s), "sign": signature(secret, timestamp_s)} if secret else {}
 
