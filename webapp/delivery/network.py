@@ -65,7 +65,7 @@ class Network:
         self._mails.shutdown(wait=False, cancel_futures=True)
 
     def send(self, tag: Any, rendered: Rendered) -> None:
-        """The answer comes within the time-out."""
+        """The answer is in :attr:`results` within the time-out."""
         asyncio.run_coroutine_threadsafe(self._attempt(tag, rendered), self._loop)
 
     def _run(self) -> None:
@@ -141,7 +141,7 @@ class Network:
                         break
                     body += chunk
             if not response.content.at_eof():
-                # else aiohttp would read the rest, which may never end
+                # Otherwise aiohttp would read the rest of the body, which may never end.
                 response.close()
             return Answer(
                 elapsed(),

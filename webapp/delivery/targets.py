@@ -115,7 +115,7 @@ def checked(url: str, rules: Policy) -> Target:
         return target
     pool = ThreadPoolExecutor(1)
     try:
-        resolving = pool.submit(
+        resolved = pool.submit(
             socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM
         ).result(RESOLVE_WITHIN_S)
     except (OSError, UnicodeError, Late):
@@ -125,7 +125,7 @@ def checked(url: str, rules: Policy) -> Target:
         ) from None
     finally:
         pool.shutdown(wait=False)
-    for *_, address in resolving:
+    for *_, address in resolved:
         _refuse(target.host, str(address[0]), target.scheme, rules)
     return target
 

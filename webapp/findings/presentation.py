@@ -86,8 +86,8 @@ def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:
         reverse=True,
     ):
         key = (finding.rule, finding.subject_id)
-        later = newest.get(key)
-        newest[key] = replace(later, episodes=later.episodes + 1) if later else shown(finding)
+        newer = newest.get(key)
+        newest[key] = replace(newer, episodes=newer.episodes + 1) if newer else shown(finding)
     newest_first = sorted(newest.values(), key=lambda row: row.finding.last_seen, reverse=True)
     return sorted(
         newest_first,

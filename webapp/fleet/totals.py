@@ -22,7 +22,7 @@ def health_band() -> Case:
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
-    """Number of jobs by health group, of ``failed`` ones among "ended", and in ``total``.
+    """Number of jobs by health group, of ``failed`` jobs (part of "ended"), and of all (``total``).
     ``cluster``: "" for all.
     """
     return cache.get_or_set(

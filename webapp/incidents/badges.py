@@ -12,6 +12,6 @@ _STATES: dict[str, Badge] = {
 
 def state_badge(incident: Incident) -> Badge:
     if incident.state == IncidentState.OPEN:
-        severe = severity_badge(incident.severity)
-        return Badge("open", severe.shape, severe.tone)
+        severity = severity_badge(incident.severity)
+        return Badge("open", severity.shape, severity.tone)
     return _STATES.get(incident.state, UNKNOWN)

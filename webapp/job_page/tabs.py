@@ -109,9 +109,9 @@ def _runtime(data: PageData) -> dict[str, Any]:
     exception_rows = JobException.objects.filter(**of_job, ts__gte=start, ts__lte=end)
     exceptions = list(exception_rows.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
     totals = outage_totals(view.job, start, end)
-    newest = outages(view.job, start, end)[::-1][:OUTAGES_SHOWN] if totals.count else ()
+    newest_outages = outages(view.job, start, end)[::-1][:OUTAGES_SHOWN] if totals.count else ()
     return {
-        "outages": {**vars(totals), "shown": newest},
+        "outages": {**vars(totals), "shown": newest_outages},
         "events": page(filters.qs, filters.order, parameters.get("events", ""), EVENTS_A_PAGE),
         "event_filters": filters,
         "event_kinds": list(events.order_by("kind").values_list("kind", flat=True).distinct()),

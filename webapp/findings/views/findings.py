@@ -24,7 +24,7 @@ from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
 
 PAGE_SIZE = 50
-LEAST_SHOWN = timedelta(minutes=30)
+SHORTEST_RANGE = timedelta(minutes=30)
 
 
 def findings(request: HttpRequest) -> HttpResponse:
@@ -96,6 +96,6 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         context["dumped_vertex_id"] = vertex_id
     if job:
         duration = last - first
-        margin = max(duration, (LEAST_SHOWN - duration) / 2)
+        margin = max(duration, (SHORTEST_RANGE - duration) / 2)
         context["at_that_time"] = around(first, last, margin)
     return render(request, "findings/finding.html", context)
