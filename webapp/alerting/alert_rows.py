@@ -40,21 +40,6 @@ FINDING_FIELDS = (
     "next_step",
     "evidence",
 )
-ALL_FIELDS = (
-    *LIFE_FIELDS,
-    *FINDING_FIELDS,
-    "resolves_at",
-    "first_attempt_id",
-    "incident",
-    *LISTS,
-    "severity",
-    "severity_rank",
-    "finding",
-    "labels",
-    "recorded",
-    *NOT_ACKNOWLEDGED,
-    "ended_because",
-)
 CHANGING_FIELDS = (
     *LIFE_FIELDS,
     "resolves_at",
@@ -62,6 +47,16 @@ CHANGING_FIELDS = (
     "severity",
     "severity_rank",
     "ended_because",
+)
+ALL_FIELDS = (
+    *CHANGING_FIELDS,
+    *FINDING_FIELDS,
+    "first_attempt_id",
+    "incident",
+    "finding",
+    "labels",
+    "recorded",
+    *NOT_ACKNOWLEDGED,
 )
 SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 

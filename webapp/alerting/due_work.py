@@ -11,7 +11,7 @@ SHORTLY = timedelta(seconds=1)
 
 
 def _hint_again(_key: str) -> None:
-    """A hint at the end of an evaluation would be lost."""
+    """For a hint that was not followed: at the end of another evaluation it would be lost."""
     if Finding.objects.filter(to_alert=True).exists():
         evaluation_hint.hint(SHORTLY)
 

@@ -85,11 +85,9 @@ def _take(
             rule=finding.rule,
             subject_id=finding.subject_id,
             created_at=now,
-        )
-        row.severity, row.recorded, row.labels = (
-            finding.severity,
-            policy.recorded,
-            policies.labels(finding.cluster, finding.rule),
+            severity=finding.severity,
+            recorded=policy.recorded,
+            labels=policies.labels(finding.cluster, finding.rule),
         )
         alerts[identity].insert(0, row)
         changes.new.append(row)

@@ -113,13 +113,7 @@ def to_repeat(now: datetime) -> list[AlertGroup]:
 
 def notify(group: AlertGroup, now: datetime) -> int:
     """Queues a notice if the group has news; returns 1 or 0. Call it in a transaction."""
-    news = list(
-        Alert.objects.to_notify()
-        .filter(group=group)
-        .select_related("finding")
-        .defer(*UNREAD)
-        .order_by(*WORST_FIRST)
-    )
+    news = _read(Alert.objects.to_notify(), group)
     if not news:
         return 0
     firing = [row for row in news if row.state == AlertState.FIRING]
@@ -133,18 +127,17 @@ def notify(group: AlertGroup, now: datetime) -> int:
 
 def repeat(group: AlertGroup, now: datetime) -> int:
     """Queues the notice again; returns 1, or 0 without alerts. Call it in a transaction."""
-    rows = list(
-        _unacknowledged()
-        .filter(group=group)
-        .select_related("finding")
-        .defer(*UNREAD)
-        .order_by(*WORST_FIRST)
-    )
+    rows = _read(_unacknowledged(), group)
     if not rows:
         return 0
     _queue(group, "repeat", rows, now)
     AlertGroup.objects.filter(pk=group.pk).update(last_notified_at=now)
     return 1
+
+
+def _read(alerts: AlertQuerySet, group: AlertGroup) -> list[Alert]:
+    rows = alerts.filter(group=group).select_related("finding").defer(*UNREAD)
+    return list(rows.order_by(*WORST_FIRST))
 
 
 def _unacknowledged() -> AlertQuerySet:

@@ -127,7 +127,6 @@ def _why_no_taker(row: Alert, endpoints: Sequence[Endpoint], ranks: Sequence[int
 
 
 def why_no_alert(findings: Sequence[Finding]) -> Unnotified:
-    """At most four queries."""
     if not findings:
         reason = gettext(
             "Whether anybody was notified is no longer known: its findings and alerts are not kept."

@@ -84,7 +84,11 @@ def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled
         if row["taskmanager_id"] in used_taskmanagers and row["ts"] <= sampled_at
     ]
     newest = {row["taskmanager_id"]: row for row in _oldest_first(samples)}
-    return Sampled(vertices, {name: _taskmanager(row) for name, row in newest.items()})
+    taskmanagers = {
+        name: SampledTaskManager(row["host"], row["slots"], row["network_memory_total_bytes"])
+        for name, row in newest.items()
+    }
+    return Sampled(vertices, taskmanagers)
 
 
 def _oldest_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -98,11 +102,3 @@ def _vertex(row: Mapping[str, Any]) -> SampledVertex:
         for subtask, taskmanager in enumerate(row["taskmanager_id"])
     ]
     return SampledVertex(row["ts"], taskmanagers)
-
-
-def _taskmanager(row: Mapping[str, Any]) -> SampledTaskManager:
-    return SampledTaskManager(
-        row["host"],
-        row["slots"],
-        row["network_memory_total_bytes"],
-    )

@@ -46,47 +46,43 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
     if not findings:
         return Joined()
     candidates = _load_candidates(findings)
-    incident_by_finding = dict(
+    incident_of = dict(
         IncidentMember.objects.filter(finding__in=list(candidates)).values_list(
             "finding_id", "incident_id"
         )
     )
     changed = {finding.pk for finding in findings}
     changed_incidents, merged, new_groups = set[int](), dict[int, int](), list[frozenset[int]]()
-    for keys in incidents(candidates.values(), incident_by_finding):
+    for keys in incidents(candidates.values(), incident_of):
         if not keys & changed:
             continue
-        ids = {incident_by_finding[key] for key in keys if key in incident_by_finding}
+        ids = {incident_of[key] for key in keys if key in incident_of}
         if not ids:
             new_groups.append(keys)
             continue
         target = min(ids)
         merged |= {other: target for other in ids if other != target}
         changed_incidents.add(target)
-        _assign(incident_by_finding, keys, target)
+        _assign(incident_of, keys, target)
     new_rows = Incident.objects.bulk_create(
         [_new_incident(candidates, keys, now) for keys in new_groups], batch_size=ROWS_AT_ONCE
     )
     for row, keys in zip(new_rows, new_groups, strict=True):
         changed_incidents.add(row.pk)
-        _assign(incident_by_finding, keys, row.pk)
+        _assign(incident_of, keys, row.pk)
     _merge(merged)
-    _write_members(incident_by_finding)
+    _write_members(incident_of)
     outline(
         changed_incidents,
         {
-            key: (candidates[key], incident_by_finding[key])
-            for key in incident_by_finding
-            if incident_by_finding[key] in changed_incidents and key in candidates
+            key: (candidates[key], incident_of[key])
+            for key in incident_of
+            if incident_of[key] in changed_incidents and key in candidates
         },
     )
-    rows = Incident.objects.in_bulk([*{incident_by_finding[key] for key in changed}, *merged])
+    rows = Incident.objects.in_bulk([*{incident_of[key] for key in changed}, *merged])
     return Joined(
-        {
-            key: rows[incident_by_finding[key]]
-            for key in changed
-            if incident_by_finding.get(key) in rows
-        },
+        {key: rows[incident_of[key]] for key in changed if incident_of.get(key) in rows},
         {rows[other].uid: rows[target].uid for other, target in merged.items()},
     )
 
@@ -104,8 +100,8 @@ def forget_deleted_findings() -> int:
     return len(orphaned)
 
 
-def _assign(incident_by_finding: dict[int, int], keys: Iterable[int], incident: int) -> None:
-    incident_by_finding.update(dict.fromkeys(keys, incident))
+def _assign(incident_of: dict[int, int], keys: Iterable[int], incident: int) -> None:
+    incident_of.update(dict.fromkeys(keys, incident))
 
 
 def _load_candidates(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
@@ -193,16 +189,16 @@ def _merge(merged: Mapping[int, int]) -> None:
         Incident.objects.filter(pk=merged_id).update(merged_into=target, state=IncidentState.MERGED)
 
 
-def _write_members(incident_by_finding: Mapping[int, int]) -> None:
+def _write_members(incident_of: Mapping[int, int]) -> None:
     stored = dict(
-        IncidentMember.objects.filter(finding__in=list(incident_by_finding)).values_list(
+        IncidentMember.objects.filter(finding__in=list(incident_of)).values_list(
             "finding_id", "incident_id"
         )
     )
     IncidentMember.objects.bulk_create(
         [
             IncidentMember(incident_id=incident, finding_id=key)
-            for key, incident in incident_by_finding.items()
+            for key, incident in incident_of.items()
             if key not in stored
         ],
         batch_size=ROWS_AT_ONCE,

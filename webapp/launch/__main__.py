@@ -28,6 +28,9 @@ STOPS_WITHIN_S = 40
 ANSWERS_WITHIN_S = 10
 
 
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 class Failed(Exception):
     """The message names the step and the log."""
 
@@ -62,7 +65,7 @@ def _refuse(reason: Exception) -> int:
 
 
 def _run(settings: Environment, home: Home) -> int:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _STOPS:
         signal.signal(number, _stop)
     programs: subprocess.Popen[bytes] | None = None
     code = 0
@@ -93,7 +96,7 @@ def _run(settings: Environment, home: Home) -> int:
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _STOPS:
         signal.signal(number, signal.SIG_DFL)
     raise Stopped
 

@@ -23,7 +23,7 @@ from webapp.lib.matchers import Matcher, match_each
 Grant = tuple[Matcher, ...]
 """Accepts a cluster if all matchers accept its labels, and its name as the label ``cluster``."""
 Grants = tuple[Grant, ...]
-"""Accept a cluster if one of them does."""
+"""Accept a cluster if one grant does."""
 
 
 class Scope:
@@ -52,7 +52,7 @@ class Scope:
             "name", flat=True
         )
         labels: dict[str, Any] = {name: {} for name in removed} | existing
-        rows = [{**_texts(own), "cluster": name} for name, own in labels.items()]
+        rows = [{**_texts(of_one), "cluster": name} for name, of_one in labels.items()]
         accepted = set(labels)
         for grants in self.must:
             by_grants: set[str] = set()
@@ -131,22 +131,10 @@ def everything() -> Any:
 
 
 def take(scope: Scope) -> None:
-    """Sets the scope of an API request, whose token identifies the user after the middleware, which
-    resets the scope.
+    """Sets the scope of an API request, whose token is read after the middleware has begun. The
+    middleware resets the scope.
     """
     _current.set(scope)
-
-
-def iterated(chunks: Iterable[Any], scope: Scope) -> Iterator[Any]:
-    """Streams a response in the scope of its request, although the request has ended."""
-    iterator = iter(chunks)
-    while True:
-        with within(scope):
-            try:
-                chunk = next(iterator)
-            except StopIteration:
-                return
-        yield chunk
 
 
 def require_everything(what: str) -> None:

@@ -41,7 +41,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         leases end unless renewed. Normally no work is postponed for longer than its interval or the
         longest delay after a failure. Returns how many were corrected.
         """
-        # As if it had succeeded now, so that a failure soon shows as late.
+        # As if the work had succeeded now, so that a failure soon shows as late.
         self.filter(last_success_at__gt=now + CLOCK_SLACK).update(last_success_at=now)
         mended = 0
         for row in self.filter(models.Q(next_attempt_at__gt=now) | models.Q(lease_until__gt=now)):
@@ -93,9 +93,8 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
 
 
 class DueWork(models.Model):
-    """One kind of repeated work.  A holder must
-    finish or renew by ``lease_until``; ``fence`` grows with every claim, so that writes of a former
-    holder are refused.
+    """One kind of repeated work. A holder must finish or renew by ``lease_until``; ``fence`` grows
+    with every claim, so that writes of a former holder are refused.
     """
 
     key = models.CharField(
@@ -254,7 +253,7 @@ class SkippedInput(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The last sign of life of beat's tick, or of a queue's workers."""
+    """``tick``: when beat last ticked. ``retention``: the instant by which rows were old."""
 
     name = models.CharField(max_length=64, unique=True)
     at = models.DateTimeField()

@@ -21,8 +21,8 @@ def of(run: PipelineRun, name: str = "") -> str:
 
 
 def tidy(keep: int) -> int:
-    """Remove run directories; returns how many. Kept are the last ``keep`` loaded cycles, those not
-    loaded yet, running attempts, and everything younger than an hour.
+    """Remove run directories; returns how many. The last ``keep`` loaded cycles, unloaded cycles,
+    running attempts and everything younger than an hour stay.
     """
     filesystem, root = fsspec.core.url_to_fs(settings.WEIR.runs_root)
     needed = set(

@@ -93,12 +93,16 @@ def sign_in(
     status: int,
     details: dict[str, str] | None = None,
 ) -> None:
-    door = _door(request)
-    entry = {"action": SIGN_IN, "door": door, "person": person}
-    result = {"at": timezone.now(), "outcome": outcome, "status": status}
     _write_or_log(
         lambda: AuditEntry.objects.create(
-            **entry, **result, details=details or {}, **_origin(request)
+            at=timezone.now(),
+            action=SIGN_IN,
+            door=_door(request),
+            person=person,
+            outcome=outcome,
+            status=status,
+            details=details or {},
+            **_origin(request),
         )
     )
 

@@ -106,11 +106,11 @@ def alerts(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def alert(request: HttpRequest, uid: str) -> HttpResponse:
-    alert_row = get_object_or_404(
+    row = get_object_or_404(
         Alert.objects.with_all_names().select_related("group", "silence", "inhibited_by"),
         uid=uid,
     )
-    return render(request, "alerting/alert.html", _context(request, alert_row))
+    return render(request, "alerting/alert.html", _context(request, row))
 
 
 @operators_only
@@ -147,34 +147,34 @@ def _acknowledge_incidents(uids: list[str], user: Any, comment: str, now: dateti
     return alert_count
 
 
-def _context(request: HttpRequest, alert_row: Alert) -> dict[str, Any]:
+def _context(request: HttpRequest, row: Alert) -> dict[str, Any]:
     now = timezone.now()
     finding = (
-        Finding.objects.filter(pk=alert_row.finding_id or 0)
+        Finding.objects.filter(pk=row.finding_id or 0)
         .only("id", "title", "cause", "next_step", "evidence", "state", "data", "related")
         .first()
     )
-    texts: Any = finding if finding and alert_row.is_open else alert_row
-    rule = all_rules().get(alert_row.rule)
+    texts: Any = finding if finding and row.is_open else row
+    rule = all_rules().get(row.rule)
     job = (
-        JobCurrent.objects.filter(cluster=alert_row.cluster, job_id=alert_row.job_id)
+        JobCurrent.objects.filter(cluster=row.cluster, job_id=row.job_id)
         .only("cluster", "job_id", "name")
         .first()
     )
     newest_deliveries = (
-        Delivery.objects.filter(alerts__alert_uid=alert_row.uid)
+        Delivery.objects.filter(alerts__alert_uid=row.uid)
         .select_related("endpoint")
         .defer("payload")
         .order_by("-id")
     )
     deliveries = list(newest_deliveries[:MOST_DELIVERIES])
-    muting = [alert_row.pk] if alert_row.rule == UNREACHABLE else []
-    muted_count, muted = muted_names(muting).get(alert_row.pk, (0, ()))
-    until = alert_row.ends_at or now
-    incident = Incident.objects.filter(uid=alert_row.incident_id or "").first()
-    notice = notice_text(alert_row, deliveries, now)
+    muting = [row.pk] if row.rule == UNREACHABLE else []
+    muted_count, muted = muted_names(muting).get(row.pk, (0, ()))
+    until = row.ends_at or now
+    incident = Incident.objects.filter(uid=row.incident_id or "").first()
+    notice = notice_text(row, deliveries, now)
     return {
-        "alert": alert_row,
+        "alert": row,
         "described": texts,
         "finding": finding,
         "rule": rule,
@@ -185,25 +185,28 @@ def _context(request: HttpRequest, alert_row: Alert) -> dict[str, Any]:
         "people": incident_actions.people(incident)
         if incident and incident.is_open and may_operate(request.user)
         else (),
-        "resolves": what_resolves(alert_row, Policies()) if alert_row.is_open else "",
+        "resolves": what_resolves(row, Policies()) if row.is_open else "",
         "notice": notice,
-        "state": state_badge(alert_row),
-        "severity": severity_badge(alert_row.severity),
-        "badges": badges(alert_row),
+        "state": state_badge(row),
+        "severity": severity_badge(row.severity),
+        "badges": badges(row),
         "figures": figures(texts.evidence),
-        "confidence_means": CONFIDENCE_MEANS.get(alert_row.confidence, ""),
-        "events": list(alert_row.events.order_by("-id")[:MOST_EVENTS]),
-        "deliveries": [(row, delivery_badge(row), meaning(row.last_error)) for row in deliveries],
-        "unnotified": None if deliveries else why_nobody([alert_row], now),
+        "confidence_means": CONFIDENCE_MEANS.get(row.confidence, ""),
+        "events": list(row.events.order_by("-id")[:MOST_EVENTS]),
+        "deliveries": [
+            (delivery, delivery_badge(delivery), meaning(delivery.last_error))
+            for delivery in deliveries
+        ],
+        "unnotified": None if deliveries else why_nobody([row], now),
         "muted_count": muted_count,
         "muted": muted,
-        "muted_until": alert_row.silence and alert_row.silence.ends_at,
+        "muted_until": row.silence and row.silence.ends_at,
         "silence_url": silence_address(
-            alert_row.cluster,
-            alert_row.job_name,
-            alert_row.job_id,
-            alert_row.rule,
-            alert_row.subject,
+            row.cluster,
+            row.job_name,
+            row.job_id,
+            row.rule,
+            row.subject,
         ),
-        "at_that_time": around(alert_row.starts_at, max(until, alert_row.starts_at)),
+        "at_that_time": around(row.starts_at, max(until, row.starts_at)),
     }

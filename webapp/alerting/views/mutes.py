@@ -39,7 +39,7 @@ def silence_new(request: HttpRequest) -> HttpResponse:
     form = SilenceForm(
         absolute(request.POST, "starts_at", "ends_at") or None,
         initial={
-            "matchers": _matchers_of(request),
+            "matchers": request.GET.get("matchers", "")[:LONGEST_TEXT].replace("\x00", ""),
             "hours": 2,
             "reason": request.GET.get("reason", "")[:MOST_REASON],
         },
@@ -96,7 +96,3 @@ def _preview(text: str) -> dict[str, Any]:
     matches = match_each(matchers, [matched_labels(row) for row in rows])
     alerts = [row for row, is_match in zip(rows, matches, strict=True) if is_match]
     return {"matching": {"count": len(alerts), "first": alerts[:MOST_SHOWN]}}
-
-
-def _matchers_of(request: HttpRequest) -> str:
-    return request.GET.get("matchers", "")[:LONGEST_TEXT].replace("\x00", "")

@@ -19,10 +19,11 @@ _COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
-    text = cut_bytes(fitting_texts(notice, _block, MOST_BYTES // 2, _json_bytes), MOST_BYTES // 2)
+    half = MOST_BYTES // 2
+    text = fitting_texts(notice, _block, half, lambda text: len(json_body([text])))
     lead = leading(notice)
     elements: list[dict[str, Any]] = [
-        {"tag": "div", "text": {"tag": "plain_text", "content": text}}
+        {"tag": "div", "text": {"tag": "plain_text", "content": cut_bytes(text, half)}}
     ]
     if lead and lead.links.get("alert"):
         button = {
@@ -63,10 +64,6 @@ def signature(secret: str, timestamp_s: int) -> str:
 def _signature_fields(secret: str, at: datetime) -> dict[str, str]:
     timestamp_s = int(at.timestamp())
     return {"timestamp": str(timestamp_s), "sign": signature(secret, timestamp_s)} if secret else {}
-
-
-def _json_bytes(text: str) -> int:
-    return len(json_body([text]))
 
 
 def _colour(notice: Notice) -> str:

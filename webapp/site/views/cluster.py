@@ -78,7 +78,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     if not clusters.filter(name=name).exists() and JobCurrent.objects.filter(cluster=name).exists():
         return redirect(f"{reverse('fleet')}?cluster={quote(name)}")
     cluster = get_object_or_404(clusters, name=name)
-    time_range = _time(request, cluster, now)
+    time_range = _page_range(request, cluster, now)
     start, end = time_range.from_time, time_range.to_time
     jobs = list(_worst_jobs(name, now))
     why = reasons(jobs)
@@ -131,7 +131,7 @@ def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
     """``key``: taskmanagers or failures."""
     now = timezone.now()
     cluster = get_object_or_404(Cluster.objects.defer("cursor"), name=name)
-    time_range = _time(request, cluster, now)
+    time_range = _page_range(request, cluster, now)
     start, end = time_range.from_time, min(time_range.to_time, now)
     if end <= start:
         figure = None
@@ -142,7 +142,7 @@ def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
     return JsonResponse(answer_or_nothing(figure))
 
 
-def _time(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRange:
+def _page_range(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRange:
     if cluster.kind != ClusterKind.RECORDING:
         return last_day(request, now)
     seen = JobCurrent.objects.filter(cluster=cluster.name).aggregate(
