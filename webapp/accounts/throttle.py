@@ -1,8 +1,8 @@
 """Limits password guesses, but no client can lock another one out. Failures are counted in the
 database per address, per name and network, per name, and per known browser
 (:mod:`webapp.accounts.devices`). A browser that knows the name is limited by its own count only. An
-attempt counts before its password is checked; a success takes the count back. django-allauth counts
-in the cache, which may be away, and knows no browsers.
+attempt counts before its password is checked; a success takes the count back. The cache, where
+django-allauth counts, may be away.
 """
 
 import hashlib

@@ -56,7 +56,6 @@ class ShownZone(Middleware):
 
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """``zone``: UTC, local, or an IANA name."""
     chosen = valid_choice(request.POST.get("zone", ""))
     if not chosen:
         raise BadRequest("Give UTC, local, or an IANA time zone such as Europe/Berlin.")

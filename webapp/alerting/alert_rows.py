@@ -8,7 +8,7 @@ from webapp.alerting.choices import EventKind, Notified
 from webapp.alerting.lifecycle import AlertEpisode, Life, LifeEvent
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
 from webapp.alerting.models.alert import NOT_ACKNOWLEDGED
-from webapp.findings.choices import SEVERITY_RANK
+from webapp.findings.choices import SEVERITY_OF_RANK
 from webapp.findings.models import Finding
 from webapp.lib.row_updates import write
 
@@ -58,7 +58,6 @@ ALL_FIELDS = (
     "recorded",
     *NOT_ACKNOWLEDGED,
 )
-SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 
 
 def life_of(row: Alert) -> Life:

@@ -190,18 +190,6 @@ def mark_muted(last: Life) -> Life:
     return last
 
 
-def mark_notified(last: Life) -> Life:
-    is_resolved = last.state == AlertState.RESOLVED
-    return replace(
-        last,
-        notified=Notified.RESOLVED if is_resolved else Notified.FIRING,
-        notified_rank=last.rank,
-        milder_since=None,
-        notify_since=None,
-        notified_causes=last.causes,
-    )
-
-
 def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     first = episode.first_seen
     life = Life(

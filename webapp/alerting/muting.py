@@ -56,7 +56,7 @@ class _SilenceRule:
 
 
 class Mutes:
-    """All mutes at one instant, in at most four queries. "unreachable" wins over silences."""
+    """All mutes at one instant. "unreachable" wins over silences."""
 
     def __init__(self, now: datetime) -> None:
         self.rules = [
@@ -182,8 +182,8 @@ class UnreachableMutes:
     """The alert of a cluster that does not answer mutes the alerts of its jobs, unless they were
     seen since, or a receiver of theirs does not get the alert of the cluster. That alert mutes
     nothing if half of all clusters do not answer (then the fault is Weir's), if it is pending or
-    muted itself (nobody would be notified), or if it is in the future, by a wrong clock. At most
-    three queries. ``is_muted``: by a silence.
+    muted itself (nobody would be notified), or if it is in the future, by a wrong clock.
+    ``is_muted``: by a silence.
     """
 
     def __init__(self, now: datetime, is_muted: Callable[[Alert], bool]) -> None:

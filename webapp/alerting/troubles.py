@@ -66,7 +66,7 @@ def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
 def troubles(
     rows: Sequence[Alert], among: QuerySet[Alert] | None, now: datetime
 ) -> dict[int, Trouble]:
-    """Alert key → trouble; about ten queries. ``among``: all alerts that the rows stand for; None
+    """Alert key → trouble. ``among``: all alerts that the rows stand for; None
     if each row is one alert.
     """
     uids = {row.incident_id for row in rows if row.incident_id}
@@ -122,7 +122,7 @@ def what_resolves(row: Alert, policies: Policies) -> str:
 
 def notifications(subjects: Mapping[str, str]) -> dict[str, list[Notification]]:
     """Subject → newest delivery to each receiver, newest first. ``subjects``: uid of an alert → its
-    subject, such as the incident. Two queries.
+    subject, such as the incident.
     """
     links = DeliveryAlert.objects.filter(alert_uid__in=list(subjects)).order_by()
     newest: dict[tuple[str, int, str], int] = {}

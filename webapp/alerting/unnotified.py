@@ -42,7 +42,7 @@ class Unnotified:
 
 
 def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
-    """``alerts``: those without a stored delivery. At most five queries."""
+    """``alerts``: those without a stored delivery."""
     return Unnotified.counted(reasons_by_alert(alerts, now).values())
 
 

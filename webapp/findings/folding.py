@@ -58,7 +58,7 @@ class Life:
 
 
 def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
-    """``jobs``: (cluster, first attempt). One query per cluster and table."""
+    """``jobs``: (cluster, first attempt)."""
     lives: dict[Job, Life] = {}
     by_cluster: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for (cluster, first_id), ids in ids_by_first_attempt(set(jobs)).items():

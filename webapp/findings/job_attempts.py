@@ -80,9 +80,7 @@ def findings_by_attempt(
 
 
 def attempts_of(findings: Iterable[Finding]) -> dict[Job, str]:
-    """(cluster, job id) of all attempts of the jobs of these findings → name of the job. One query
-    per cluster and 500 jobs.
-    """
+    """(cluster, job id) of all attempts of the jobs of these findings → name of the job."""
     names = {
         (finding.cluster, finding.first_attempt_id): finding.job_name or ""
         for finding in findings

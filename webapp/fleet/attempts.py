@@ -63,7 +63,7 @@ def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
 
 def link(names: Iterable[tuple[str, str]]) -> ChangedLinks:
     """Set the first and the newest attempt of jobs with these (cluster, name). Call it in a
-    transaction. Two queries for 500 names.
+    transaction.
     """
     links = ChangedLinks({}, [])
     for cluster, some_names in _by_cluster(names):
@@ -142,7 +142,7 @@ def other_attempts(job: JobCurrent) -> list[JobCurrent]:
 
 
 def attempt_ids(cluster: str, job_id: str) -> list[str]:
-    """All ids of the job, ``job_id`` first; two queries."""
+    """All ids of the job, ``job_id`` first."""
     job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only(*READ).first()
     return [job_id, *(attempt.job_id for attempt in other_attempts(job))] if job else [job_id]
 
@@ -191,9 +191,7 @@ def _jobs_with(attempt: Q) -> Q:
 
 
 def ids_by_first_attempt(jobs: Iterable[Job]) -> dict[Job, list[str]]:
-    """(cluster, first attempt) → ids of all attempts, newest last. One query per cluster and 500
-    jobs.
-    """
+    """(cluster, first attempt) → ids of all attempts, newest last."""
     ids: dict[Job, list[str]] = {}
     for cluster, first_ids in _by_cluster(jobs):
         rows = JobCurrent.objects.filter(cluster=cluster, first_attempt_id__in=first_ids)

@@ -43,7 +43,6 @@ def register_clusters() -> int:
         RemovedCluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True)
     )
     names = set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
-    foreign_names = names - registered.keys()
     for port, name in zip(ports, (shipped.name for shipped in SHIPPED), strict=True):
         sources = {
             "url": f"http://127.0.0.1:{port}/{name}",
@@ -53,7 +52,7 @@ def register_clusters() -> int:
             Cluster.objects.filter(name=name).update(
                 enabled=True, last_collected_at=None, **sources
             )
-        elif name not in removed | foreign_names:
+        elif name not in removed | names:
             registered[name] = register(Cluster(name=name, labels={LABEL: LABEL_VALUE}, **sources))
     note_visit()
     return len(registered)

@@ -44,7 +44,7 @@ class JobGroup:
 
 
 def groups(jobs: Any, by: str, clusters: Iterable[Cluster]) -> list[JobGroup]:
-    """``by``: ``cluster``, ``family``, or a label. Most critical jobs first. One query."""
+    """``by``: ``cluster``, ``family``, or a label. Most critical jobs first."""
     column = FAMILY if by == FAMILY else CLUSTER
     labels = {cluster.name: cluster.labels for cluster in clusters}
     rows = jobs.order_by().values_list(F(column), health_band())

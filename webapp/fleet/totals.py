@@ -31,7 +31,6 @@ def totals(cluster: str, now: datetime) -> dict[str, int]:
 
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
-    """One query, in which the database derives each status once."""
     ended = HEALTH_GROUPS["ended"].condition
     band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=health_band())
     jobs = JobCurrent.objects.newest_attempts()

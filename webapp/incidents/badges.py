@@ -3,7 +3,6 @@ from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.lib.badges import UNKNOWN, Badge
 
-ACKNOWLEDGED = Badge("acknowledged", "✓", "done")
 _STATES: dict[str, Badge] = {
     IncidentState.CLOSED: Badge("closed", "■", "ok"),
     IncidentState.MERGED: Badge("part of another", "■", "unknown"),

@@ -4,14 +4,13 @@ from collections.abc import Collection, Mapping
 from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery
 
 from spark_jobs.diagnosis.incidents import MOST_COMPARED, IncidentFinding, cause_of
-from webapp.findings.choices import SEVERITY_RANK, FindingState
+from webapp.findings.choices import SEVERITY_OF_RANK, FindingState
 from webapp.findings.models import Finding
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.members import from_row
 from webapp.incidents.models import Incident
 from webapp.lib.row_updates import write
 
-SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 OF_CAUSE = ("cluster", "job_id", "job_name", "rule", "title")
 WRITTEN = (
     *OF_CAUSE,

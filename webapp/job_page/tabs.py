@@ -36,8 +36,6 @@ DEFERRED_FIELDS = ("declines", "late_messages", "failure_message", "exception")
 
 @dataclass(frozen=True)
 class PageData:
-    """The data of the page that several tabs use."""
-
     request: HttpRequest
     view: JobView
     attempts: ShownAttempts
@@ -134,7 +132,6 @@ TABS: Mapping[str, tuple[str, Callable[[PageData], dict[str, Any]]]] = {
 
 
 def content(data: PageData) -> dict[str, Any]:
-    """The content of the requested tab, by default the first."""
     parameters = data.request.GET
     name = parameters.get("tab") or ("runtime" if LOG_PARAMETERS & parameters.keys() else "")
     tab = name if name in TABS else next(iter(TABS))

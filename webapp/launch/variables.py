@@ -1,5 +1,5 @@
 """The environment variables of the programs of ``make run``, which are sections of
-``programs.conf``. ``make bench BENCH=idle`` compares memory and CPU of an idle Weir with budgets.
+``programs.conf``.
 """
 
 import importlib.util

@@ -138,7 +138,6 @@ def take(scope: Scope) -> None:
 
 
 def require_everything(what: str) -> None:
-    """Raises ``PermissionDenied`` if the viewer sees only some clusters."""
     if not current().is_everything:
         raise PermissionDenied(
             f"{what} concerns the whole fleet; you see some clusters of it. Ask an administrator "
@@ -147,7 +146,6 @@ def require_everything(what: str) -> None:
 
 
 def require_cluster(name: str | None) -> None:
-    """Raises ``PermissionDenied`` if the viewer does not see this cluster."""
     if not current().holds(name):
         raise PermissionDenied("This is of no cluster that you see. Name one of yours.")
 

@@ -2,7 +2,6 @@
 Runs beside the cycle.
 """
 
-import logging
 from datetime import timedelta
 
 from django.utils import timezone
@@ -30,8 +29,6 @@ MOST_FILES = 64
 """Each cycle adds a small file, and each run reads all files of a day. More files than this in two
 days are merged.
 """
-
-logger = logging.getLogger(__name__)
 
 
 def has_work() -> bool:

@@ -60,7 +60,6 @@ def _database_bytes() -> int:
 
 
 def _sum_bytes(places: list[str]) -> int | None:
-    """``None`` if any of the places cannot be measured."""
     try:
         return sum(map(_bytes_of, places))
     except (OSError, ValueError, ImportError) as error:

@@ -25,19 +25,13 @@ def tidy(keep: int) -> int:
     running attempts and everything younger than an hour stay.
     """
     filesystem, root = fsspec.core.url_to_fs(settings.WEIR.runs_root)
-    needed = set(
-        Manifest.objects.filter(state=Manifest.State.LOADED)
-        .order_by("-id")
-        .values_list("attempt", flat=True)[:keep]
-    )
-    needed |= set(
-        Manifest.objects.exclude(state=Manifest.State.LOADED).values_list("attempt", flat=True)
-    )
-    needed |= set(
-        PipelineRun.objects.filter(state=PipelineRun.State.RUNNING).values_list(
-            "attempt", flat=True
-        )
-    )
+    cycles = Manifest.objects.values_list("attempt", flat=True)
+    runs = PipelineRun.objects.values_list("attempt", flat=True)
+    needed = {
+        *cycles.filter(state=Manifest.State.LOADED).order_by("-id")[:keep],
+        *cycles.exclude(state=Manifest.State.LOADED),
+        *runs.filter(state=PipelineRun.State.RUNNING),
+    }
     removed = 0
     for path in filesystem.ls(root, detail=False) if filesystem.isdir(root) else []:
         name = str(path).rstrip("/").rpartition("/")[2]

@@ -3,13 +3,13 @@ the lifecycle look by look.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from webapp.alerting.choices import AlertState, EventKind
-from webapp.alerting.lifecycle import AlertEpisode, Life, Policy, add_episode, mark_notified, tick
+from webapp.alerting.choices import AlertState, EventKind, Notified
+from webapp.alerting.lifecycle import AlertEpisode, Life, Policy, add_episode, tick
 
 T0 = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WARNING, CRITICAL = 2, 3
@@ -17,6 +17,19 @@ WARNING, CRITICAL = 2, 3
 
 def at(seconds: float) -> datetime:
     return T0 + timedelta(seconds=seconds)
+
+
+def mark_notified(last: Life) -> Life:
+    """``last`` after its notice, as :mod:`webapp.alerting.notifications` stores it."""
+    is_resolved = last.state == AlertState.RESOLVED
+    return replace(
+        last,
+        notified=Notified.RESOLVED if is_resolved else Notified.FIRING,
+        notified_rank=last.rank,
+        milder_since=None,
+        notify_since=None,
+        notified_causes=last.causes,
+    )
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.attacks.scale import examples
-from tests.webapp.alerting.streams import CRITICAL, T0, WARNING, Player, Span, at, spans
+from tests.webapp.alerting.streams import (
+    CRITICAL,
+    T0,
+    WARNING,
+    Player,
+    Span,
+    at,
+    mark_notified,
+    spans,
+)
 from webapp.alerting.choices import AlertState, EventKind, Notified
 from webapp.alerting.lifecycle import (
     AlertEpisode,
     Policy,
     add_episode,
     end_without_finding,
-    mark_notified,
     mark_unmuted,
     tick,
 )

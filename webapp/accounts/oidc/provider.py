@@ -150,8 +150,6 @@ def _app() -> Any:
 
 
 class _Session(OAuth2Session):  # type: ignore[misc]  # Authlib has no types
-    """Limits the time and size of answers."""
-
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         for scheme in ("http://", "https://"):
