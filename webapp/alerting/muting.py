@@ -131,8 +131,8 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
         if is_same and not (reason.by and _has_ended_unnotified(row)):
             continue
         life = life_of(row)
-        if _is_notified_later(row, reason):
-            pass
+        if Mute.UNREACHABLE in (reason.by, row.muted_by) and _is_critical_ended(row):
+            pass  # It is notified later: it must not be missed because its cluster did not answer.
         elif reason.by:
             copy_life(row, mark_muted(life))
             if row.notified != life.notified:
@@ -167,11 +167,6 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
 
 def _has_ended_unnotified(row: Alert) -> bool:
     return row.state == AlertState.RESOLVED and row.notified == Notified.NOTHING
-
-
-def _is_notified_later(row: Alert, reason: MuteReason) -> bool:
-    """A critical alert must not be missed because its cluster did not answer."""
-    return Mute.UNREACHABLE in (reason.by, row.muted_by) and _is_critical_ended(row)
 
 
 def _is_critical_ended(row: Alert) -> bool:

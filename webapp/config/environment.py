@@ -17,12 +17,11 @@ _YEAR_S = 31_536_000
 _DAY_S = 86_400
 
 
-def _read(reader: Callable[..., Any], *arguments: Any) -> Any:
-    return field(default_factory=partial(reader, *arguments))
+def _read(reader: Callable[..., Any], *arguments: Any, hidden: bool = False) -> Any:
+    return field(default_factory=partial(reader, *arguments), repr=not hidden)
 
 
-def _read_hidden(reader: Callable[..., Any], *arguments: Any) -> Any:
-    return field(default_factory=partial(reader, *arguments), repr=False)
+_read_hidden = partial(_read, hidden=True)
 
 
 def _home() -> Path:

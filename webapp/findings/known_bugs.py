@@ -41,18 +41,6 @@ class BugBeside:
     not_known: tuple[str, ...]
 
     @property
-    def issue(self) -> str:
-        return self.bug.issue
-
-    @property
-    def way_out(self) -> str:
-        return self.bug.way_out
-
-    @property
-    def address(self) -> str:
-        return self.bug.address
-
-    @property
     def sentence(self) -> Message:
         values = {"version": self.flink_version, "issue": self.bug.issue, "effect": self.bug.effect}
         if self.shown == "shows":

@@ -30,23 +30,21 @@ class Changed:
 
     spans: dict[Identity, tuple[datetime, datetime]] = field(default_factory=dict)
 
-    def add(self, identity: Identity, at: datetime) -> None:
-        first, last = self.spans.get(identity, (at, at))
-        self.spans[identity] = (min(first, at), max(last, at))
+    def add(self, identity: Identity, *instants: datetime) -> None:
+        first, last = self.spans.get(identity, (instants[0], instants[0]))
+        self.spans[identity] = (min(first, *instants), max(last, *instants))
 
     def add_occurrences(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
             identity = (row["cluster"], row["job_id"], row["rule"], row["subject_id"])
-            self.add(identity, row["began_at"])
-            self.add(identity, row["seen_at"])
+            self.add(identity, row["began_at"], row["seen_at"])
 
     def of_jobs(self) -> "Changed":
         """The same changes with first attempts in the identities."""
         first_ids = first_attempts(identity[:2] for identity in self.spans)
         changed = Changed()
         for (cluster, job_id, rule, subject), instants in self.spans.items():
-            for at in instants:
-                changed.add((cluster, first_ids[cluster, job_id], rule, subject), at)
+            changed.add((cluster, first_ids[cluster, job_id], rule, subject), *instants)
         return changed
 
 
@@ -86,8 +84,7 @@ def _delete_superseded(
         if any(begin <= start <= end for begin, end in runs_of_job[job]):
             identity = (cluster, job, rule, subject)
             deleted_ids.append(id_)
-            changed.add(identity, began_at)
-            changed.add(identity, seen_at)
+            changed.add(identity, began_at, seen_at)
             earliest[identity] = min(began_at, earliest.get(identity, began_at))
     _set_refold(cluster, earliest)
     for ids in chunks(deleted_ids, IDS_AT_ONCE):
@@ -124,5 +121,4 @@ def add_left_to_fold(changed: Changed) -> None:
     for *identity, since, last in Finding.objects.filter(refold_from__isnull=False).values_list(
         *names
     ):
-        changed.add(tuple(identity), since)
-        changed.add(tuple(identity), last)
+        changed.add(tuple(identity), since, last)

@@ -107,8 +107,9 @@ def _assign(incident_of: dict[int, int], keys: Iterable[int], incident: int) -> 
 def _load_candidates(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
     """``findings`` and all that may belong with them."""
     candidates = _load(Q(pk__in=[finding.pk for finding in findings]))
-    since = min(row.first_seen for row in candidates.values()) - max(LONGEST_HOLD, RECURS_WITHIN)
-    until = max(row.last_seen for row in candidates.values()) + max(LONGEST_HOLD, RECURS_WITHIN)
+    reach = max(LONGEST_HOLD, RECURS_WITHIN)
+    since = min(row.first_seen for row in candidates.values()) - reach
+    until = max(row.last_seen for row in candidates.values()) + reach
     ids: dict[str, set[str]] = defaultdict(set)
     for row in candidates.values():
         ids[row.cluster].add(row.job)

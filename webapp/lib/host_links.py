@@ -1,6 +1,4 @@
-"""``{% host_link NAME CLUSTER %}`` and ``{% cluster_link NAME %}``: a name as a link to its page.
-Available in every template.
-"""
+"""``{% host_link NAME CLUSTER %}`` and ``{% cluster_link NAME %}``: a name as a link to its page."""
 
 from typing import Any
 

@@ -36,11 +36,10 @@ def tidy(keep: int) -> int:
     for path in filesystem.ls(root, detail=False) if filesystem.isdir(root) else []:
         name = str(path).rstrip("/").rpartition("/")[2]
         match = _RUN_DIR_NAME.match(name)
-        if match and name not in needed and _started_at(match[1]) < timezone.now() - LEAST_AGE:
+        if not match or name in needed:
+            continue
+        started_at = datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        if started_at < timezone.now() - LEAST_AGE:
             filesystem.rm(path, recursive=True)
             removed += 1
     return removed
-
-
-def _started_at(stamp: str) -> datetime:
-    return datetime.strptime(stamp, "%Y%m%dT%H%M%S").replace(tzinfo=UTC)

@@ -38,6 +38,7 @@ def begin(
     details = entered_fields.details({**stored_addresses, **entered}, action)
     if "verb" in parameters:
         details["verb"] = entered_fields.text(parameters["verb"])
+    row_name = f"{row} (#{row.pk})" if row is not None and "pk" in parameters else row
     entry = AuditEntry.objects.create(
         at=timezone.now(),
         action=action,
@@ -45,7 +46,7 @@ def begin(
         person=person,
         token=str(token)[:120] if token else "",
         subject=(
-            _name_of_row(row, parameters)
+            entered_fields.text(row_name)
             or entered_fields.text(" ".join(map(str, parameters.values())))
             or entered_fields.subject(details)
         )[:_LONGEST_SUBJECT],
@@ -127,12 +128,6 @@ def _row(model: str, parameters: Mapping[str, Any]) -> models.Model | None:
         row: models.Model | None = rows.first()
         return row
     return None
-
-
-def _name_of_row(row: models.Model | None, parameters: Mapping[str, Any]) -> str:
-    return entered_fields.text(
-        f"{row} (#{row.pk})" if row is not None and "pk" in parameters else row
-    )
 
 
 def _write_or_log(write: Callable[[], Any]) -> None:

@@ -39,10 +39,6 @@ Rendered = Outgoing | Mail
 Render = Callable[[Notice, Addressee, datetime], Rendered]
 
 
-def accept(body: bytes) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class Format:
     """``refused`` reads the body of a 2xx answer: "" if accepted, else a code. ``keeps_state``: the
@@ -51,7 +47,7 @@ class Format:
 
     name: str
     render: Render
-    refused: Callable[[bytes], str] = accept
+    refused: Callable[[bytes], str] = lambda _body: ""
     keeps_state: bool = False
     for_machines: bool = False
     """Weir signs. Machines get every alert, in parts if needed; people get the first alerts."""

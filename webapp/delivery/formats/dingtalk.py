@@ -14,7 +14,7 @@ from webapp.delivery.titles import title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 15_000
-"""The limit is 20,000 bytes."""
+"""DingTalk's limit is 20,000 bytes."""
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:

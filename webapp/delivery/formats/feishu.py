@@ -14,7 +14,7 @@ from webapp.delivery.titles import leading, title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 18_000
-"""The limit is 20 KB."""
+"""Feishu's limit is 20 KB."""
 _COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
 
 

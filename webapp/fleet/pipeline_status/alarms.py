@@ -26,10 +26,10 @@ def problems(now: datetime) -> list[Problem]:
     if not rows:
         return []
     tick = Heartbeat.objects.filter(name=TICK).first()
-    problem_list = []
+    faults = []
     if tick is None or abs(now - tick.at) > LONGEST_SILENCE:
         at = utc_text(tick.at) if tick else ""
-        problem_list.append(
+        faults.append(
             Problem(
                 "beat.silent",
                 TICK,
@@ -48,8 +48,8 @@ def problems(now: datetime) -> list[Problem]:
     for row in rows:
         problem = _problem_of(row, started_at.get(_queue_of(row)), now)
         if problem:
-            problem_list.append(problem)
-    return problem_list + [
+            faults.append(problem)
+    return faults + [
         Problem(
             "source.unreadable",
             source.name,

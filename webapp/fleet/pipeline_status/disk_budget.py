@@ -39,7 +39,7 @@ def kept_bytes() -> int:
 
 
 def problems() -> list[Problem]:
-    problem_list = []
+    faults = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
         resume_bytes = least * MORE_TO_RESUME
@@ -53,7 +53,7 @@ def problems() -> list[Problem]:
                 mb2=_mb(least),
                 mb3=_mb(resume_bytes),
             )
-            problem_list.append(Problem(CODE, str(folder), detail))
+            faults.append(Problem(CODE, str(folder), detail))
     if most := settings.WEIR.most_kept_mb * 1_000_000:
         stored_bytes, resume_bytes = kept_bytes(), most / MORE_TO_RESUME
         if stored_bytes > most or (stored_bytes > resume_bytes and _is_stopped(KEPT)):
@@ -64,8 +64,8 @@ def problems() -> list[Problem]:
                 mb2=_mb(most),
                 mb3=_mb(resume_bytes),
             )
-            problem_list.append(Problem(CODE, KEPT, detail))
-    return problem_list
+            faults.append(Problem(CODE, KEPT, detail))
+    return faults
 
 
 def why_stopped() -> str:

@@ -108,8 +108,12 @@ def _finding(row: Finding) -> dict[str, Any]:
 def _bugs(rows: Iterable[Finding]) -> dict[int, list[dict[str, str]]]:
     return {
         number: [
-            {"issue": bug.issue, "says": localised(bug.sentence), "link": bug.address}
-            for bug in bugs
+            {
+                "issue": beside.bug.issue,
+                "says": localised(beside.sentence),
+                "link": beside.bug.address,
+            }
+            for beside in bugs
         ]
         for number, bugs in bugs_beside(rows).items()
     }
