@@ -146,7 +146,6 @@ def change_password(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def create_token(request: HttpRequest) -> HttpResponse:
-    """Only this response ever shows the token."""
     form = TokenForm(request.POST, operator=may_operate(me(request)))
     if form.is_valid() and ApiToken.objects.filter(user=me(request)).count() >= MOST_TOKENS:
         form.add_error(

@@ -230,7 +230,10 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 2 * (WEIR.spark_timeout_s + 1800),
     "socket_timeout": 30,
-    **{"max_retries": 1, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.2},
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0.2,
+    "interval_max": 0.2,
 }
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"

@@ -110,8 +110,6 @@ class JobFilters(ListFilters):
 
 
 class JobEventFilters(ListFilters):
-    """No routine events by default."""
-
     kind = Text(method="filter_kind")
     order = newest_first("ts")
     defaults = {"kind": "notable"}

@@ -41,7 +41,7 @@ HOUR = timedelta(hours=1)
 
 ROWS_PER_DELETE = 2_000
 NAME = "retention"
-"""The name of the heartbeat that has the last instant by which rows were old."""
+"""The name of a heartbeat."""
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def block(
     return "\n".join(filter(None, [*lines, *map(escape, notes(alert))]))
 
 
-def fitting_texts(
+def fit_texts(
     notice: Notice,
     text_of: Callable[[NoticeAlert], str],
     most: int,

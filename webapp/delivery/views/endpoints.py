@@ -86,7 +86,6 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @never_cache
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
-    """Only this response ever shows the secret."""
     row = _endpoint(pk)
     try:
         secret = orders.rotate(row, timezone.now())
