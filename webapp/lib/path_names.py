@@ -1,6 +1,6 @@
 """Names in URLs. Every name gets a URL, so that no row can break a list page: Django makes no URL
-of an empty name or a name with a slash, and browsers resolve ``.`` and ``..``. A slash is written
-as ``~2F``; usual names are not changed.
+of an empty name or a name with a slash, and browsers resolve ``.`` and ``..``. Such characters are
+written like ``~2F``, a slash; usual names are not changed.
 """
 
 import re

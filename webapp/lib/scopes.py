@@ -52,7 +52,9 @@ class Scope:
             "name", flat=True
         )
         labels: dict[str, Any] = {name: {} for name in removed} | existing
-        rows = [{**_texts(of_one), "cluster": name} for name, of_one in labels.items()]
+        rows = [
+            {**_texts(cluster_labels), "cluster": name} for name, cluster_labels in labels.items()
+        ]
         accepted = set(labels)
         for grants in self.must:
             by_grants: set[str] = set()

@@ -39,12 +39,12 @@ def _recovery_point_age_s(job: Job, now: datetime) -> float | None:
     return max((now - newest).total_seconds(), 0.0) if newest else None
 
 
-def _health(job: Job, now: datetime) -> float | None:
-    return None if job.health_state == HealthState.UNKNOWN else job.health
-
-
 FIGURES: tuple[tuple[str, str, Callable[[Job, datetime], float | None]], ...] = (
-    ("weir_job_health", "Health from 0 to 100; missing where it is unknown.", _health),
+    (
+        "weir_job_health",
+        "Health from 0 to 100; missing where it is unknown.",
+        lambda job, now: None if job.health_state == HealthState.UNKNOWN else job.health,
+    ),
     (
         "weir_job_recovery_point_age_seconds",
         "Time since the newest completed checkpoint was triggered, else since the start.",

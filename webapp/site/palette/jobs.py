@@ -39,7 +39,11 @@ def jobs(text: str, page: str) -> Iterator[Group]:
     matching = _find_jobs(text)
     if matching:
         hits = [
-            Hit(job.name or job.job_id, _address(job), _detail(job, count))
+            Hit(
+                job.name or job.job_id,
+                reverse("job", args=[job.cluster, job.job_id]),
+                _detail(job, count),
+            )
             for job, count in matching
         ]
         if len(matching) > 1:
@@ -171,10 +175,6 @@ def _checkpoints(checkpoint_id: int, jobs: Iterable[JobCurrent]) -> Iterator[Hit
                 address,
                 f"{words(fact.outcome)} · {fact.cluster}",
             )
-
-
-def _address(job: JobCurrent) -> str:
-    return reverse("job", args=[job.cluster, job.job_id])
 
 
 def _detail(job: JobCurrent, submissions: int) -> str:

@@ -87,7 +87,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     alerts = Alert.objects.filter(cluster=name).open().order_by("-severity_rank", "-starts_at")
     shown_alerts = list(alerts.with_names()[: ALERTS_SHOWN + 1])
     lives = list(_lives(name, start, end)[:MOST_LIVES])
-    living = [life for life in lives if _is_alive(life, cluster)]
+    living = [life for life in lives if _ended_at(life, cluster) is None]
     slots = [life.slots for life in living if life.slots is not None]
     slots_used = HostLoad.objects.filter(cluster=name).aggregate(slots=Sum("slots"))["slots"]
     all_slots = sum(slots) if living and len(slots) == len(living) else None
@@ -173,10 +173,6 @@ def _ended_at(life: TaskManagerLife, cluster: Cluster) -> datetime | None:
         return life.ended_at
     presumed_end = life.last_seen_at + SILENT_AFTER
     return presumed_end if presumed_end < cluster.last_success_at else None
-
-
-def _is_alive(life: TaskManagerLife, cluster: Cluster) -> bool:
-    return _ended_at(life, cluster) is None
 
 
 def _taskmanagers(cluster: Cluster, start: datetime, end: datetime) -> Figure | None:

@@ -155,7 +155,10 @@ def _controls(clusters: list[Cluster], label_names: list[str]) -> Iterator[Contr
     yield Control("cluster", "Cluster", [("", "All clusters"), *names])
     statuses = [(status, status) for status in JOB_BADGES]
     yield Control("status", "Status", [("", "Any status"), *statuses])
-    yield Control("health", "Health", [("", "Any health"), *_health_options()])
+    healths = [
+        (slug, f"{group.badge.shape} {group.title}") for slug, group in HEALTH_GROUPS.items()
+    ]
+    yield Control("health", "Health", [("", "Any health"), *healths])
     yield Control("q", "Name or job id", id="filter-search")
     if label_names:
         yield Control("label", "Label, as team=payments")
@@ -168,10 +171,6 @@ def _controls(clusters: list[Cluster], label_names: list[str]) -> Iterator[Contr
         (FAMILY, gettext("By family of names")),
     ]
     yield Control("group", "Group", [*groupings, *labels])
-
-
-def _health_options() -> Iterator[tuple[str, str]]:
-    return ((slug, f"{group.badge.shape} {group.title}") for slug, group in HEALTH_GROUPS.items())
 
 
 def export(request: HttpRequest) -> HttpResponseBase:

@@ -2,7 +2,7 @@
 alerts.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
@@ -24,7 +24,7 @@ from webapp.alerting.badges import state_badge as alert_badge
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
 from webapp.alerting.troubles import folded, notifications, troubles, what_resolves
-from webapp.alerting.unnotified import Unnotified, why_no_alert, why_nobody
+from webapp.alerting.unnotified import why_no_alert, why_nobody
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.list_controls import (
@@ -38,7 +38,7 @@ from webapp.fleet.list_controls import clusters_control
 from webapp.incidents.badges import state_badge
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.filters import ANY_STATE, IncidentFilters
-from webapp.incidents.members import Member, members
+from webapp.incidents.members import members
 from webapp.incidents.models import Incident
 from webapp.lib.badges import SHAPES
 from webapp.lib.instants import day_text, minute_text
@@ -128,6 +128,11 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     )
     uids = all_alerts.order_by("-pk").values_list("uid", flat=True)[:MOST_NOTIFIED]
     receivers = notifications(dict.fromkeys(uids, row.uid)).get(row.uid, [])
+    unnotified = None
+    if not receivers and alert_rows:
+        unnotified = why_nobody([alert for alert, _, _ in alert_rows], now)
+    elif not receivers:
+        unnotified = why_no_alert([member.finding for member in incident_members])
     context: dict[str, Any] = {
         "incident": row,
         "state": state_badge(row),
@@ -140,9 +145,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
             now,
         ),
         "receivers": receivers,
-        "unnotified": None
-        if receivers
-        else _why_nobody([alert for alert, _, _ in alert_rows], incident_members, now),
+        "unnotified": unnotified,
         "matters_first": matters_first,
         "more_matters": all_matters[MATTERS_SHOWN:],
         "hosts": named_hosts.order_by("host")
@@ -166,14 +169,6 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "rules": all_rules(),
     }
     return render(request, "incidents/incident.html", context)
-
-
-def _why_nobody(alerts: list[Alert], incident_members: list[Member], now: datetime) -> Unnotified:
-    return (
-        why_nobody(alerts, now)
-        if alerts
-        else why_no_alert([member.finding for member in incident_members])
-    )
 
 
 def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]:
