@@ -51,7 +51,7 @@ class Trouble:
     resolves: str
 
 
-def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
+def fold(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
     """The worst alert of each incident; of equally severe ones the cause, else the oldest."""
     not_cause = Case(When(finding=F("incident__cause"), then=Value(0)), default=Value(1))
     place = Window(

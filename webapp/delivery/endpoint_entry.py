@@ -10,7 +10,7 @@ from webapp.delivery.addresses import Policy
 from webapp.delivery.choices import FormatName
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Endpoint
-from webapp.delivery.targets import RefusedTarget, Target, checked
+from webapp.delivery.targets import RefusedTarget, Target, check_target
 from webapp.findings.choices import Severity
 from webapp.lib.cluster_labels import label_names
 from webapp.lib.labels import OF_EACH_ALERT, accept_every_alert
@@ -115,7 +115,7 @@ def _target(
             errors["url"] = gettext("Give the address it is sent to.")
         return None
     try:
-        return checked(url, rules)
+        return check_target(url, rules)
     except RefusedTarget as refused:
         errors["url"] = str(refused)
     return None

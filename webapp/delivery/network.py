@@ -19,7 +19,7 @@ import yarl
 from webapp.delivery.addresses import Policy
 from webapp.delivery.formats.base import Mail, Outgoing, Rendered
 from webapp.delivery.mail import MailFailed, send_mail
-from webapp.delivery.targets import CheckedResolver, RefusedTarget, parsed
+from webapp.delivery.targets import CheckedResolver, RefusedTarget, parse_target
 
 CONNECT_S, WHOLE_S = 5, 15
 MOST_READ_BYTES = 64 << 10
@@ -126,7 +126,7 @@ class Network:
         self.results.put((tag, answer))
 
     async def _post(self, outgoing: Outgoing, elapsed: Callable[[], int]) -> Answer:
-        target = parsed(outgoing.url, self.rules)
+        target = parse_target(outgoing.url, self.rules)
         session = self._session(target.scheme)
         address = yarl.URL(target.url, encoded=True)
         async with session.post(

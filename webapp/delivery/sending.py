@@ -21,7 +21,7 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer, Network
 from webapp.delivery.outcomes import give_up_disabled, record_all
-from webapp.delivery.rendering import CannotRender, remaining_news, rendered
+from webapp.delivery.rendering import CannotRender, remaining_news, render_delivery
 from webapp.work.lease import new_holder
 
 logger = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ def _start(
         if notice is None:
             answer = Answer(0, error="superseded")
         else:
-            network.send(row, rendered(row, notice, now))
+            network.send(row, render_delivery(row, notice, now))
             return
     except CannotRender as error:
         answer = Answer(0, error="not_rendered", detail=str(error))

@@ -57,7 +57,7 @@ class Target:
         return self.origin + self.path
 
 
-def parsed(url: str, rules: Policy) -> Target:
+def parse_target(url: str, rules: Policy) -> Target:
     """All checks except DNS. Raises :class:`RefusedTarget`."""
     if len(url) > LONGEST_URL or any(
         ord(letter) <= 0x20 or letter in '\\"<>^`{|}' or ord(letter) == 0x7F for letter in url
@@ -108,9 +108,9 @@ def parsed(url: str, rules: Policy) -> Target:
     return target
 
 
-def checked(url: str, rules: Policy) -> Target:
-    """As :func:`parsed`, and with a DNS look-up."""
-    target = parsed(url, rules)
+def check_target(url: str, rules: Policy) -> Target:
+    """As :func:`parse_target`, and with a DNS look-up."""
+    target = parse_target(url, rules)
     if target.is_address:
         return target
     pool = ThreadPoolExecutor(1)

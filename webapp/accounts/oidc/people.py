@@ -119,10 +119,10 @@ def _sees(claims: Mapping[str, Any]) -> list[list[dict[str, str]]] | None:
     return None if EVERYTHING in lines else grants.as_json(grants.parse("\n".join(lines)))
 
 
-def _granted(claims: Mapping[str, Any], claim: str, grants: Mapping[str, str]) -> list[str]:
-    """``grants``: value of the claim → role or grant."""
+def _granted(claims: Mapping[str, Any], claim: str, texts: Mapping[str, str]) -> list[str]:
+    """``texts``: value of the claim → role or grant."""
     values = _values(claims, claim)
-    return [text for value, text in grants.items() if value == EVERYBODY or value in values]
+    return [text for value, text in texts.items() if value == EVERYBODY or value in values]
 
 
 def _values(claims: Mapping[str, Any], name: str) -> set[str]:

@@ -24,7 +24,7 @@ from webapp.alerting.models.alert import AlertQuerySet
 from webapp.alerting.notice_content import muted_names
 from webapp.alerting.notice_preview import notice_text
 from webapp.alerting.policies import Policies
-from webapp.alerting.troubles import folded, troubles, what_resolves
+from webapp.alerting.troubles import fold, troubles, what_resolves
 from webapp.alerting.unnotified import why_nobody
 from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.models import Delivery
@@ -66,7 +66,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
     filters = AlertFilters.from_page(request.GET, Alert.objects.all())
     state = filters.values.get("state", "")
     is_folded = state not in (AlertState.RESOLVED, ANY_STATE)
-    matching = cast(AlertQuerySet, folded(filters.qs) if is_folded else filters.qs)
+    matching = cast(AlertQuerySet, fold(filters.qs) if is_folded else filters.qs)
     rows = matching.with_names().defer("fired")
     listed = page(rows, filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     trouble_by_row = troubles(listed.rows, filters.qs if is_folded else None, timezone.now())

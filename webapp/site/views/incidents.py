@@ -23,7 +23,7 @@ from webapp.alerting.badges import badges
 from webapp.alerting.badges import state_badge as alert_badge
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
-from webapp.alerting.troubles import folded, notifications, troubles, what_resolves
+from webapp.alerting.troubles import fold, notifications, troubles, what_resolves
 from webapp.alerting.unnotified import why_no_alert, why_nobody
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
@@ -75,7 +75,7 @@ def incidents(request: HttpRequest) -> HttpResponse:
     )
     state = filters.values.get("state", "")
     list_alerts = Alert.objects.filter(incident__in=[row.uid for row in listed.rows])
-    worst = list(folded(list_alerts).defer("cause", "next_step", "fired"))
+    worst = list(fold(list_alerts).defer("cause", "next_step", "fired"))
     by_alert = troubles(worst, list_alerts, timezone.now())
     troubles_of = {alert.incident_id: by_alert[alert.pk] for alert in worst}
     context: dict[str, Any] = {
