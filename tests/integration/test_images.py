@@ -106,7 +106,7 @@ class Buildah:
 
     def build(self, target: str) -> None:
         wheels = os.environ.get("PIP_FIND_LINKS", "")
-        mounts = ["--volume", f"{wheels}:{wheels}:ro"] if os.path.isdir(wheels) else []
+        mounts = ["--volume", f"{wheels}:{wheels}:ro"] if Path(wheels).is_dir() and wheels else []
         tag = f"localhost/weir-{target}"
         self("bud", "--pull-never", "--layers", *mounts, "--target", target, "-t", tag, ".")
 

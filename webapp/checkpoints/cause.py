@@ -15,7 +15,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.reasons import next_step, reason_sentence
 from webapp.findings.job_findings import ORIGIN_RULES
 from webapp.findings.models import WORST_FIRST, Finding
-from webapp.findings.presentation import PresentedFinding, shown
+from webapp.findings.presentation import PresentedFinding, present
 from webapp.fleet.models import JobAnnotation
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.instants import drawable
@@ -254,7 +254,7 @@ def cause_of(
     findings = Finding.objects.of_job(fact.cluster, fact.job_id).filter(
         first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time
     )
-    at_that_time = [shown(finding) for finding in findings.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
+    at_that_time = [present(finding) for finding in findings.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
     related = tuple(
         finding
         for finding in at_that_time

@@ -22,23 +22,23 @@ class TestReport:
 
 def check_connection(cluster: Cluster) -> TestReport:
     try:
-        seen = probe(cluster.source(), TIMEOUT_S)
+        result = probe(cluster.source(), TIMEOUT_S)
     except IngestError as error:
         return TestReport(
             False, gettext("It cannot be asked: %(error)s") % {"error": localised(str(error))}
         )
-    if seen.reachable:
+    if result.reachable:
         return TestReport(
             True,
             gettext("It answers.")
-            if not seen.misses
+            if not result.misses
             else gettext("It answers, but some data is missing."),
-            tuple(seen.sees),
-            tuple(seen.misses),
+            tuple(result.sees),
+            tuple(result.misses),
         )
     return TestReport(
         False,
-        " ".join(map(localised, seen.misses)) or gettext("No source is declared."),
+        " ".join(map(localised, result.misses)) or gettext("No source is declared."),
         (),
-        tuple(seen.misses),
+        tuple(result.misses),
     )

@@ -17,7 +17,7 @@ from webapp.charts.answers import answer_or_nothing
 from webapp.charts.over_time import Line, lines, thin_out
 from webapp.charts.theme import ACCENT, CRIT, UNKNOWN, WARN
 from webapp.findings.models import Finding
-from webapp.findings.presentation import shown
+from webapp.findings.presentation import present
 from webapp.fleet.job_lookup import look_up, vertex_or_404
 from webapp.lib.list_pages import page_number
 from webapp.pressure.models import PressureWindow
@@ -129,7 +129,7 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
         "view": view,
         "job": view.job,
         "vertex": vertex_or_404(view.job, vertex_id),
-        "findings": [shown(finding) for finding in findings.worst_first()[:FINDINGS_SHOWN]],
+        "findings": [present(finding) for finding in findings.worst_first()[:FINDINGS_SHOWN]],
     }
     try:
         sampled_at, subtask_rows = newest_sample(
