@@ -68,9 +68,9 @@ async def read_gauges(
         if names and vertex_id in paths
     }
     for vertex_id, metric_names in cursor.gauges.items():
-        vertex_names = [name for name in metric_names if not source_column(name)]
+        of_vertex = [name for name in metric_names if not source_column(name)]
         head = f"{paths[vertex_id]}?agg=min,max,sum&get="
-        for path in packed_paths(head, map(quote, vertex_names), prefix_bytes):
+        for path in packed_paths(head, map(quote, of_vertex), prefix_bytes):
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
             if answer is not None:
                 reading.gauges.setdefault(vertex_id, []).append(answer)

@@ -144,7 +144,7 @@ class LogCopies:
         if previous and previous.target.exists():
             self._roll_count += 1
             previous.target.rename(
-                previous.target.with_name(f"{previous.target.name}.{9000 + self._rolled}")
+                previous.target.with_name(f"{previous.target.name}.{9000 + self._roll_count}")
             )
         return _Copy(self._target(file.path), "", MaskedLog(self.address))
 

@@ -237,7 +237,13 @@ def not_acknowledged(
     if phases.missing is not None or subtasks is None or acknowledged is None:
         return None
     count = subtasks - acknowledged
-    nobody = {"vertex_id": None, "vertex_name": None, "subtasks": [], "count": count, "hosts": []}
+    nobody: Row = {
+        "vertex_id": None,
+        "vertex_name": None,
+        "subtasks": [],
+        "count": count,
+        "hosts": [],
+    }
     return [nobody] if count > 0 else None
 
 

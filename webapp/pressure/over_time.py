@@ -150,7 +150,8 @@ def _sum_if_all_known(
     values = [
         cells[key][number][position] if number in cells.get(key, ()) else None for key in vertices
     ]
-    return round(sum(values), 1) if values and None not in values else None
+    known = [value for value in values if value is not None]
+    return round(sum(known), 1) if known and len(known) == len(values) else None
 
 
 def _of_known(
