@@ -147,11 +147,10 @@ def _share(figures: Sequence[float | None] | None, position: int) -> float | Non
 def _sum_if_all_known(
     cells: Mapping[str, Mapping[int, Any]], vertices: Sequence[Any], number: int, position: int
 ) -> float | None:
-    values = [
+    values: list[Any] = [
         cells[key][number][position] if number in cells.get(key, ()) else None for key in vertices
     ]
-    known = [value for value in values if value is not None]
-    return round(sum(known), 1) if known and len(known) == len(values) else None
+    return round(sum(values), 1) if values and None not in values else None
 
 
 def _of_known(
