@@ -149,6 +149,7 @@ def test_the_job_owner_sees_size_over_time_and_what_an_event_changed(
     finding = newest(weir, "restart.loop")
     visitor.page.goto(f"/jobs/{finding['cluster']}/{finding['job_id']}/")
     visitor.look()
+    visitor.follow("main a[href*='tab=runtime']")
     visitor.follow("main a[href*='/before-after/']")
     assert "restart" in visitor.text().lower()
 

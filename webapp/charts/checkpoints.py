@@ -203,7 +203,7 @@ def _marks(bars: Sequence[tuple[CheckpointBar, str]], y: float) -> list[dict[str
     """The outcomes at the height ``y``. ``bars``: with their hover texts."""
     by_kind: dict[str, list[tuple[CheckpointBar, str]]] = {kind: [] for kind in _MARKS}
     for bar, hover_text in bars:
-        by_kind[_mark_kind(bar)].append((bar, hover_text))
+        by_kind.setdefault(_mark_kind(bar), []).append((bar, hover_text))
     traces = []
     for kind, (name, symbol, colour) in _MARKS.items():
         of_kind = by_kind[kind]
