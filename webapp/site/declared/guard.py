@@ -3,18 +3,20 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from django.apps import apps
 from django.core.exceptions import PermissionDenied
 from django.db.models.signals import m2m_changed, pre_delete, pre_save
 from django.utils.translation import gettext
 
 from webapp.lib import scopes
 from webapp.lib.refusals import ActionRefused
-from webapp.site.declared.kind import Kind
-from webapp.site.declared.registry import KINDS
+from webapp.site.declared.names import MODEL_OF
 from webapp.site.models import DeclaredRow
-from webapp.storage.models import StorageRoot
+
+if TYPE_CHECKING:
+    from webapp.site.declared.kind import Kind
 
 _is_applying: ContextVar[bool] = ContextVar("is_applying", default=False)
 
@@ -32,54 +34,69 @@ def applying() -> Iterator[None]:
         _is_applying.reset(token)
 
 
-def file_of(kind: Kind, row: Any) -> str:
-    """The file that states the row; "" if none does."""
-    with scopes.everything():
-        files = DeclaredRow.objects.filter(kind=kind.name, key=kind.key(kind.entry(row)))
-        return files.values_list("file", flat=True).first() or ""
-
-
 def connect() -> None:
-    for kind in KINDS.values():
-        _Guard(kind).connect()
-    roots = _Guard(KINDS["storage_roots"])
-    through = StorageRoot.clusters.through
-    m2m_changed.connect(roots.check_clusters, sender=through, weak=False)
+    for name, label in MODEL_OF.items():
+        guard, model = _Guard(name), apps.get_model(label)
+        pre_save.connect(guard.check_save, sender=model, weak=False)
+        pre_delete.connect(guard.check_removal, sender=model, weak=False)
+    clusters: Any = apps.get_model(MODEL_OF["storage_roots"])._meta.get_field("clusters")
+    through = clusters.remote_field.through
+    m2m_changed.connect(_Guard("storage_roots").check_clusters, sender=through, weak=False)
 
 
 class _Guard:
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
+    """``kind_name``: a key of :data:`MODEL_OF`."""
 
-    def connect(self) -> None:
-        pre_save.connect(self.check_save, sender=self.kind.model, weak=False)
-        pre_delete.connect(self.check_removal, sender=self.kind.model, weak=False)
+    def __init__(self, kind_name: str) -> None:
+        self.kind_name = kind_name
 
     def check_save(
-        self, instance: Any, update_fields: frozenset[str] | None = None, **_signal: Any
+        self,
+        sender: Any,
+        instance: Any,
+        update_fields: frozenset[str] | None = None,
+        **_signal: Any,
     ) -> None:
-        is_other = update_fields is not None and not update_fields & self.kind.columns
-        if _is_applying.get() or instance._state.adding or is_other:
+        if instance._state.adding or (kind := self._guarded()) is None:
+            return
+        if update_fields is not None and not update_fields & kind.columns:
             return
         with scopes.everything():
-            stored = self.kind.model._base_manager.filter(pk=instance.pk).first()
-        if stored is not None and self._content(stored) != self._content(instance):
-            self._refuse_stated(stored)
+            stored = sender._base_manager.filter(pk=instance.pk).first()
+        columns = sorted(kind.columns)
+        if any(getattr(stored, name, None) != getattr(instance, name) for name in columns):
+            _refuse_stated(kind, stored)
 
     def check_removal(self, instance: Any, **_signal: Any) -> None:
-        if not _is_applying.get():
-            self._refuse_stated(instance)
+        if (kind := self._guarded()) is not None:
+            _refuse_stated(kind, instance)
 
-    def check_clusters(self, instance: Any, action: str, pk_set: Any, **_signal: Any) -> None:
-        if action in ("pre_add", "pre_remove", "pre_clear") and not _is_applying.get():
-            self._refuse_stated(instance)
+    def check_clusters(self, instance: Any, action: str, **_signal: Any) -> None:
+        if action in ("pre_add", "pre_remove", "pre_clear"):
+            self.check_removal(instance)
 
-    def _content(self, row: Any) -> tuple[Any, ...]:
-        return tuple(getattr(row, column) for column in sorted(self.kind.columns))
+    def _guarded(self) -> "Kind | None":
+        """None if no file states any row of this kind, or if files are being applied."""
+        if _is_applying.get():
+            return None
+        with scopes.everything():
+            if not DeclaredRow.objects.filter(kind=self.kind_name).exists():
+                return None
+        # With all that it needs, which few commands do.
+        from webapp.site.declared.registry import KINDS
 
-    def _refuse_stated(self, row: Any) -> None:
-        if file := file_of(self.kind, row):
-            raise StatedInFile(
-                gettext("The file %(file)s states this: change it there, and run manage.py apply.")
-                % {"file": file}
-            )
+        return KINDS[self.kind_name]
+
+
+def _refuse_stated(kind: "Kind", row: Any) -> None:
+    """Raises :class:`StatedInFile`."""
+    if row is None:
+        return
+    with scopes.everything():
+        stated = DeclaredRow.objects.filter(kind=kind.name, key=kind.key(kind.entry(row)))
+        file = stated.values_list("file", flat=True).first()
+    if file:
+        raise StatedInFile(
+            gettext("The file %(file)s states this: change it there, and run manage.py apply.")
+            % {"file": file}
+        )
