@@ -33,6 +33,8 @@ pytestmark = [
     ),
 ]
 BASE = "docker.io/library/python:3.11-slim-bookworm"
+DRIVER = os.environ.get("STORAGE_DRIVER", "overlay")
+"""Of layers; `vfs` works everywhere and copies each."""
 UID = 10_001
 MOST_WEB_MB, MOST_WORKER_MB = 900, 2_500
 OF_THIS_MACHINE = (
@@ -50,12 +52,12 @@ class Buildah:
         self.folder = folder
         configuration = folder / "storage.conf"
         configuration.write_text(
-            f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/graph"\nrunroot = "{folder}/run"\n'
+            f'[storage]\ndriver = "{DRIVER}"\ngraphroot = "{folder}/graph"\n'
+            f'runroot = "{folder}/run"\n'
         )
         self.variables = {
             **os.environ,
             "CONTAINERS_STORAGE_CONF": str(configuration),
-            "STORAGE_DRIVER": "vfs",
             "BUILDAH_ISOLATION": "chroot",
         }
 
@@ -76,8 +78,8 @@ class Buildah:
         root = self.folder / "debian"
         sources = [*Path("/etc/apt/sources.list.d").glob("*"), Path("/etc/apt/sources.list")]
         texts = [path.read_text() for path in sources if path.is_file()]
-        mirror = re.search(r"https?://[^\s\]]+", "\n".join(texts))
-        assert mirror, "no address in apt's sources"
+        mirror = re.search(r"https?://\S+/debian/?(?=\s)", "\n".join(texts) + "\n")
+        assert mirror, "no archive of Debian's in apt's sources"
         packages = "--include=python3,python3-venv,ca-certificates"
         done = subprocess.run(
             ["debootstrap", "--variant=minbase", packages, "bookworm", root, mirror[0]],
