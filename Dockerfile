@@ -17,7 +17,7 @@ COPY webapp/site/docs webapp/site/docs
 COPY static static
 RUN .venv/bin/mkdocs build --quiet --config-file webapp/site/docs/mkdocs.yml
 
-FROM scratch AS code
+FROM python:3.11-slim-bookworm AS code
 WORKDIR /opt/weir
 COPY manage.py ./
 COPY ingest ingest
@@ -26,6 +26,8 @@ COPY webapp webapp
 COPY templates templates
 COPY static static
 COPY --from=documentation /opt/weir/webapp/site/docs/site webapp/site/docs/site
+# A checkout may be its owner's alone, who is nobody in the image.
+RUN chmod -R a+rX .
 
 FROM python:3.11-slim-bookworm AS base
 RUN groupadd --gid 10001 weir && useradd --create-home --uid 10001 --gid 10001 weir \

@@ -1,6 +1,6 @@
 """``python -m ingest COMMAND``: reads what Flink clusters show, without the web application.
 
-Each command is a module of ``ingest.commands``: its docstring is its help. Exit codes: 0 done, 1
+Each command is a module of ``ingest.commands``, whose docstring is its help. Exit codes: 0 done, 1
 some inputs were skipped, 2 refused.
 """
 
@@ -57,8 +57,8 @@ def _run(words: list[str]) -> int:
 def _overview() -> str:
     lines = ["usage: python -m ingest COMMAND [options]", "", "commands:"]
     for name, module in COMMANDS.items():
-        about = (importlib.import_module(module).__doc__ or "").splitlines()[0]
-        lines.append(f"  {name:<10}{about}")
+        summary = (importlib.import_module(module).__doc__ or "").splitlines()[0]
+        lines.append(f"  {name:<10}{summary}")
     return "\n".join([*lines, "", "Each command has its own --help."])
 
 

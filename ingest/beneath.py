@@ -1,5 +1,5 @@
-"""Opens paths below a root without following a link: each directory from its parent (``openat``
-with ``O_NOFOLLOW``), since whoever may write below a root can put a link there at any moment.
+"""Opens paths below a root without following a link. Each directory is opened from its parent
+(``openat`` with ``O_NOFOLLOW``), since others may add a link at any moment.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Literal
 _NO_LINK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 PARENT_MODE_BITS = 0o7777 & ~stat.S_ISVTX & ~stat.S_IWOTH
 _TRAVERSE = getattr(os, "O_PATH", os.O_RDONLY)
-"""Enough to pass a directory that cannot be listed."""
+"""Opens also a directory that cannot be listed."""
 
 
 Make = Literal["like_parent", "private"] | None
@@ -43,9 +43,8 @@ def names_below(root: str | Path, path: str | Path) -> tuple[str, ...]:
 def open_folder(
     root: str | Path, names: tuple[str, ...] = (), *, make: Make = None
 ) -> Iterator[int]:
-    """A descriptor of the directory, for ``dir_fd``. The descriptor may not allow listing.
-    ``make`` creates missing directories, except the root. Raises ``LeadsElsewhere``, else
-    ``OSError``.
+    """A descriptor of the directory, for ``dir_fd``, perhaps not for listing. ``make`` creates
+    missing directories, except the root. Raises ``LeadsElsewhere``, else ``OSError``.
     """
     parent = os.open(root, _TRAVERSE | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -58,17 +57,17 @@ def open_folder(
         os.close(parent)
 
 
-def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
-    """The ``stat`` of the entry ``name``. Raises ``LeadsElsewhere`` for a link, and ``OSError`` if
-    there is no such entry.
+def refuse_link(parent: int, name: str, path: str | Path) -> os.stat_result:
+    """The ``stat`` of the entry ``name`` of the directory ``parent``. Raises ``LeadsElsewhere`` for
+    a link, and ``OSError`` if the entry is missing.
     """
-    link = os.stat(name, dir_fd=within, follow_symlinks=False)
-    if stat.S_ISLNK(link.st_mode):
+    entry = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    if stat.S_ISLNK(entry.st_mode):
         raise LeadsElsewhere(
             f"{path} is a link, and links below a root are not followed; replace it by what it "
             "leads to, or register what it leads to as a root of its own"
         )
-    return link
+    return entry
 
 
 def copy_mode(descriptor: int, other: os.stat_result, mask: int = 0o777) -> None:

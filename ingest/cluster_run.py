@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass
 class Shard:
-    """Clusters that are read together. ``limits`` are those of one cluster."""
+    """Clusters that are read together. ``limits``: of one cluster."""
 
     at: Callable[[], datetime]
     cycle_s: float
@@ -59,7 +59,7 @@ class ClusterRun:
         return self.rest is not None and self.reachable
 
     def cursor_of(self, name: str) -> dict[str, Any]:
-        """The part of the cursor that belongs to the source ``name``."""
+        """The part of the cursor for the source ``name``."""
         return as_object(self.cursor.get(name))
 
     @asynccontextmanager
@@ -79,9 +79,8 @@ class ClusterRun:
         if source_read.skips:
             self.skip(name, *source_read.skips)
         if not self.cluster.url:
-            self.reachable = (
-                self.reachable if source_read.reachable is None else source_read.reachable
-            )
+            if source_read.reachable is not None:
+                self.reachable = source_read.reachable
             self.jobs_seen = max(self.jobs_seen, source_read.jobs_seen)
         self.error = self.error or source_read.error
 

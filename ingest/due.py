@@ -4,5 +4,5 @@ def is_due(now_s: float, last_s: float, every_s: float) -> bool:
 
 
 def still_waits(now_s: float, due_s: float, longest_s: float) -> bool:
-    """False also if ``due_s`` is more than ``longest_s`` ahead: then the clock was set back."""
+    """False also if ``due_s`` is over ``longest_s`` ahead: then the clock was set back."""
     return 0 < due_s - now_s <= longest_s

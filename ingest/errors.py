@@ -1,5 +1,5 @@
-"""Errors of ``ingest``, by the caller's reaction. No message carries a password, a token or the
-user part of a URL.
+"""Errors of ``ingest``, one class for each reaction of callers. No message has a password, a token
+or the user part of a URL.
 """
 
 from ingest.redaction.texts import redact
@@ -25,6 +25,8 @@ class Retryable(IngestError):
 
 
 class Skipped(IngestError):
+    """The caller leaves out this input and goes on."""
+
     reason = "bad_payload"
 
 

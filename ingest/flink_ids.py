@@ -1,4 +1,4 @@
-"""Checks ids of Flink, which become parts of paths, keys and addresses.
+"""Checks ids of Flink: they become parts of paths, keys and addresses.
 
 Ids of jobs, vertices and operators have 32 hex digits. Ids of TaskManagers are free text
 (``taskmanager.resource-id``, a YARN container, a host with port and hash).
@@ -13,7 +13,7 @@ _FLINK_ID = re.compile(r"[0-9a-f]{32}")
 _CHOSEN_ID = re.compile(
     "(?:(?:0{8}|f{8})[0-9a-f]{8}[0-9a-f]{16}|[0-9a-f]{16}(?:0{8}|f{8})[0-9a-f]{8})"
 )
-"""Made of a hash or a number of 32 bits. A random id matches once in a billion times."""
+"""Ids made of a hash or a number of 32 bits. A random id matches once in a billion times."""
 _DIRECTORIES = frozenset({".", ".."})
 
 
@@ -22,7 +22,7 @@ def is_flink_id(value: object) -> TypeGuard[str]:
 
 
 def is_given(job_id: str) -> bool:
-    """Whether the id was chosen, not drawn at random: other jobs may have the same id."""
+    """Whether the id was chosen, not random: other jobs may have it, too."""
     return bool(_CHOSEN_ID.fullmatch(job_id))
 
 

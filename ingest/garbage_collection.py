@@ -4,20 +4,18 @@ from contextlib import contextmanager
 
 
 def keep_what_is_imported() -> None:
-    """Exempt imported objects from collection, which would touch, and so copy, every page of them
-    in each forked child.
-    """
+    """Exempt imported objects from collection, which would copy every page of them in each fork."""
     gc.collect()
     gc.freeze()
 
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """For work on rows, which form no cycles: collection would take a fifth of the time."""
-    collecting = gc.isenabled()
+    """For rows, which form no cycles: collection would take a fifth of the time."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collecting:
+        if was_enabled:
             gc.enable()

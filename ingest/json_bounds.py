@@ -8,16 +8,16 @@ from typing import Any
 from ingest.messages import message
 
 MAX_VALUES = 3_000_000
-"""In one answer: nearly four times the largest real answer, which takes 250 MB decoded."""
+"""Nearly four times the largest real answer, which takes 250 MB decoded."""
 
 BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
 
-MAX_NUMBER_CHARACTERS = 40
+MAX_NUMBER_CHARS = 40
 _MASK_NUMBERS = bytes(
     ord("0") if chr(byte) in "0123456789+-.eE\0" else ord(" ") for byte in range(256)
 )
-_LONG_NUMBER = b"0" * (MAX_NUMBER_CHARACTERS + 1)
+_LONG_NUMBER = b"0" * (MAX_NUMBER_CHARS + 1)
 
 KEPT_DEPTH = 64
 _NESTING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{]++|[\]}]++', re.DOTALL)
@@ -43,7 +43,7 @@ def values_in(content: bytes) -> int:
 
 
 def number_hooks(content: bytes) -> dict[str, Any]:
-    """Hooks of ``json.loads`` that keep long numbers as texts. Empty if ``content`` has none, since
+    """Hooks of ``json.loads`` that keep long numbers as texts; none without long numbers, since
     hooks take time.
     """
     if _LONG_NUMBER not in content.translate(_MASK_NUMBERS):
@@ -52,15 +52,15 @@ def number_hooks(content: bytes) -> dict[str, Any]:
 
 
 def _parse_int(text: str) -> int | str:
-    return int(text) if len(text) <= MAX_NUMBER_CHARACTERS else text
+    return int(text) if len(text) <= MAX_NUMBER_CHARS else text
 
 
 def _parse_float(text: str) -> float | str:
-    return float(text) if len(text) <= MAX_NUMBER_CHARACTERS else text
+    return float(text) if len(text) <= MAX_NUMBER_CHARS else text
 
 
 def pushed_hooks(content: bytes) -> dict[str, Any]:
-    """As :func:`number_hooks`, but fractions stay bytes, which ``float`` accepts."""
+    """As ``number_hooks``, but fractions stay bytes, which ``float`` accepts."""
     return number_hooks(content) | {"parse_float": str.encode}
 
 
@@ -74,7 +74,7 @@ def decoded(
 ) -> tuple[Any, int]:
     """The document, and about how many bytes it takes in memory. Raises ``TooManyValues``,
     ``ValueError`` or ``RecursionError``. ``lenient``: bytes that are not UTF-8 are replaced.
-    ``cut_deep``: values nested deeper than ``KEPT_DEPTH`` become null instead of an error.
+    ``cut_deep``: values deeper than ``KEPT_DEPTH`` become null.
     """
     values = values_in(content)
     if values > most:
@@ -95,8 +95,8 @@ def decoded(
 
 
 def _shallow(content: bytes) -> bytes:
-    """The content with null for values nested deeper than ``KEPT_DEPTH``. Raises ``ValueError`` if
-    it holds too many texts and brackets.
+    """The content with null for values deeper than ``KEPT_DEPTH``. Raises ``ValueError`` for too
+    many texts and brackets.
     """
     shallow, depth, kept_from = bytearray(), 0, 0
     for number, token in enumerate(_NESTING.finditer(content)):

@@ -107,12 +107,12 @@ def refusal_of_file(path: str) -> str:
             "It is a view of running processes, which may show their keys; name the files that "
             "Flink writes."
         )
-    listed = read_directories()
+    directories = read_directories()
     is_of_demo = _is_within(resolved, f"{_home()}/{_DEMO}")
     if (
-        listed
+        directories
         and not is_of_demo
-        and not any(_is_within(resolved, directory) for directory in listed)
+        and not any(_is_within(resolved, directory) for directory in directories)
     ):
         return message(
             "It lies in no directory that {variable:text} lists; move the files there, or have it "
@@ -130,14 +130,14 @@ def listed_directory(path: str) -> str | None:
 
 
 def refusal_of_tree(uri: str) -> str:
-    """Refuses also trees that lie in one of Weir's own folders, or hold one."""
+    """Refuses also trees in one of Weir's own folders, or above one."""
     if refused := refusal_of_chain(uri):
         return refused
-    if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):
+    if schemes := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):
         return message(
             "Weir has no client that reads {unread:name}://. Say where else the same files can be "
             "read: a mount, or a URI such as s3://, abfs://, gs://, hdfs:// or webhdfs://.",
-            unread=unread[0],
+            unread=schemes[0],
         )
     path = local_path(uri)
     if path is None:
@@ -178,10 +178,10 @@ def _home() -> str:
 
 def _part_before_globs(pattern: str) -> str:
     parts = pattern.split("/")
-    fixed = next(
+    first_glob = next(
         (place for place, part in enumerate(parts) if any(mark in part for mark in "*?[")), None
     )
-    return pattern if fixed is None else "/".join(parts[:fixed]) or "/"
+    return pattern if first_glob is None else "/".join(parts[:first_glob]) or "/"
 
 
 def _is_within(path: str, directory: str) -> bool:

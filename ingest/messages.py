@@ -6,7 +6,7 @@ For example::
     message(EXPIRED, count=9, timeout_ms=4000)
 
 The template is English and is the msgid of the catalogues of translations. A message is a ``str``:
-its English text. Rows store template and values (:func:`to_plain`), and pages render them in their
+its English text. Rows store template and values (``to_plain``), and pages render them in their
 reader's language (``webapp.lib.messages``).
 
 Kinds of placeholders::
@@ -24,7 +24,7 @@ Kinds of placeholders::
     opening    str           as text; in English with a capital letter, since the sentence begins with it
     message    Message       a part of the sentence; empty for nothing
 
-A message in an f-string or in ``join`` becomes plain text: :func:`join_messages` leaves it a
+A message in an f-string or in ``join`` becomes plain text: ``join_messages`` leaves it a
 message.
 """
 
@@ -178,7 +178,7 @@ def join_messages(parts: Iterable[str], separator: str = "") -> Message:
 
 
 def in_sentence(word: str) -> str:
-    """Catalogues have the word as declared."""
+    """The word in lower case, which catalogues have as declared."""
     return (
         Message(word.lower(), {}) if isinstance(word, Message) and not word.values else word.lower()
     )
@@ -229,12 +229,12 @@ def placeholders(template: str) -> dict[str, str]:
     return kinds
 
 
-def rendered(
-    shown: str,
-    translate: Callable[[Message], str],
-    fill: Callable[[str, Mapping[str, str]], str],
-) -> str:
-    """``translate`` returns the template in another language, ``fill`` inserts the values."""
+Translate = Callable[[Message], str]
+Fill = Callable[[str, Mapping[str, str]], str]
+
+
+def rendered(shown: str, translate: Translate, fill: Fill) -> str:
+    """``translate`` returns the template in a language, ``fill`` inserts the values."""
     if not isinstance(shown, Message):
         return shown
     parts = placeholders(shown.template)
@@ -244,12 +244,7 @@ def rendered(
     return fill(translate(shown), texts)
 
 
-def _translate(
-    kind: str,
-    value: Any,
-    translate: Callable[[Message], str],
-    fill: Callable[[str, Mapping[str, str]], str],
-) -> str:
+def _translate(kind: str, value: Any, translate: Translate, fill: Fill) -> str:
     if kind == "bytes" and abs(value) < 1000:
         return rendered(plural(value, "{count:count} byte", "{count:count} bytes"), translate, fill)
     if kind == "names":
@@ -280,15 +275,14 @@ def message_document(text: str) -> str:
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
-
-    def changed(value: Any) -> Any:
+    def change_value(value: Any) -> Any:
         if isinstance(value, Message):
             return with_texts(value, change)
         if isinstance(value, list):
-            return [changed(part) for part in value]
+            return [change_value(part) for part in value]
         return change(value) if isinstance(value, str) else value
 
-    values = {name: changed(value) for name, value in shown.values.items()}
+    values = {name: change_value(value) for name, value in shown.values.items()}
     return Message(shown.template, values, shown.plural, shown.number)
 
 
@@ -297,7 +291,7 @@ def is_message(plain: Mapping[str, Any]) -> bool:
 
 
 def as_message(plain: dict[str, Any]) -> Any:
-    """Inverse of :func:`to_plain`, as an object hook of JSON readers. A dict that is no message is
+    """Inverse of ``to_plain``, as an object hook of JSON readers. A dict that is no message is
     returned as it is.
     """
     if not is_message(plain):
@@ -312,14 +306,14 @@ def as_message(plain: dict[str, Any]) -> Any:
 
 def _check(template: str, name: str, kind: str, value: Any) -> None:
     if kind in _FIGURES:
-        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        is_of_kind = isinstance(value, int | float) and not isinstance(value, bool)
     elif kind == "names":
-        fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        is_of_kind = isinstance(value, list) and all(isinstance(item, str) for item in value)
     elif kind == "message":
-        fits = isinstance(value, Message) or value == ""
+        is_of_kind = isinstance(value, Message) or value == ""
     else:
-        fits = isinstance(value, str)
-    if not fits:
+        is_of_kind = isinstance(value, str)
+    if not is_of_kind:
         raise TypeError(f"{template!r}: {name} is to be a {kind}, not {value!r}.")
 
 

@@ -12,9 +12,9 @@ from ingest.source_read import SourceRead
 
 SOURCE = "operator"
 PROCESS, LOGGER, FILE = "kubernetes-operator", "org.apache.flink.kubernetes.operator", "kubernetes"
-REMEMBERED = 4 * MAX_EVENTS
+MAX_DIGESTS = 4 * MAX_EVENTS
 MAX_AHEAD_MS = 3_600_000
-"""Events further ahead of Weir's clock are left out: their clock is wrong."""
+"""Events further ahead are left out: their clock is wrong."""
 
 
 def read_events(run: ClusterRun) -> SourceRead:
@@ -54,7 +54,7 @@ def new_records(
                 0,
             )
         )
-    return tuple(records), {"taken": digests[-REMEMBERED:]}
+    return tuple(records), {"taken": digests[-MAX_DIGESTS:]}
 
 
 def _message(event: OperatorEvent) -> str:

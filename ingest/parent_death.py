@@ -1,8 +1,8 @@
 """Ends a process when its parent ends (Linux only).
 
-This file is also a program with the arguments ``PARENT COMMAND…``: it asks the kernel for that
-signal, then becomes COMMAND. PARENT is the pid of the parent, or ``parent`` for whichever process
-started the program.
+This file is also a program with the arguments ``PARENT COMMAND…``: it calls
+``die_with_parent``, then becomes COMMAND. PARENT is the parent's pid, or ``parent`` for
+whichever process it is.
 """
 
 import ctypes
@@ -26,6 +26,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def leashed(command: Sequence[str]) -> list[str]:
+    """A command that runs ``command`` until this process ends."""
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *command]
 
 

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 class ParquetStream(pq.ParquetFile):  # type: ignore[misc]  # no types
     """Reads a file that Python opened, in the calling thread.
 
-    ``checks_pages`` verifies checksums of pages, if there are any. ``encoded`` names text columns
-    that stay dictionary-encoded, so that a repeated long text is in memory once.
+    ``checks_pages`` verifies checksums of pages, if there are any. Text columns in ``encoded`` stay
+    dictionary-encoded: a repeated long text is in memory once.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Files that Weir writes are private to its user, unless ``WEIR_UMASK`` admits a group."""
+"""Weir's files are private to its user, unless ``WEIR_UMASK`` admits a group."""
 
 import os
 import re

@@ -2,8 +2,8 @@
 from its fields.
 
 Each field has its type, its meaning and, where the name does not end with it, its unit (see
-:mod:`ingest.lake.tables`). ``cluster``, ``observed_at`` and ``source`` are added by
-:class:`Observed`, ``commit_seq`` and ``date`` by the lake writer.
+``ingest.lake.tables``). ``cluster``, ``observed_at`` and ``source`` are added by
+``Observed``, ``commit_seq`` and ``date`` by the lake writer.
 
 * Instants are timezone-aware UTC, kept to the millisecond; durations are ``*_ms``; sizes are
   ``*_bytes``.
@@ -19,6 +19,14 @@ from typing import Annotated, TypeVar
 _Value = TypeVar("_Value")
 PerSubtask = tuple[_Value | None, ...] | None
 Id = Annotated[str, "32 hex digits"]
+RestCounter = Annotated[int | None, "REST counter"]
+MetadataPath = Annotated[str, "the file as it was read"]
+MetadataModified = Annotated[
+    datetime | None, "of the file; null where the storage does not report it"
+]
+JobOfDirectory = Annotated[
+    str | None, "job of the directory; null for savepoints and without a directory of a job"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +68,7 @@ class Job:
     job_id: Id
     name: Annotated[str | None, "job name as submitted"]
     state: Annotated[
-        str | None,
-        "Flink job state, upper case; NOT_LISTED if the JobManager no longer lists it",
+        str | None, "Flink job state, upper case; NOT_LISTED if the JobManager no longer lists it"
     ]
     start_time: Annotated[datetime | None, "submission"] = None
     end_time: Annotated[
@@ -96,10 +103,10 @@ class Job:
     checkpoints_total: Annotated[
         int | None, "REST counter; includes pre-flight refusals from 1.14 on"
     ] = None
-    checkpoints_completed: Annotated[int | None, "REST counter"] = None
-    checkpoints_failed: Annotated[int | None, "REST counter"] = None
-    checkpoints_in_progress: Annotated[int | None, "REST counter"] = None
-    checkpoints_restored: Annotated[int | None, "REST counter"] = None
+    checkpoints_completed: RestCounter = None
+    checkpoints_failed: RestCounter = None
+    checkpoints_in_progress: RestCounter = None
+    checkpoints_restored: RestCounter = None
     restored_checkpoint_id: Annotated[int | None, "latest restore"] = None
     restored_at: datetime | None = None
     restored_is_savepoint: Annotated[
@@ -125,8 +132,7 @@ class Checkpoint:
     ] = None
     end_to_end_ms: Annotated[int | None, "trigger to last acknowledgement (or failure)"] = None
     state_bytes: Annotated[
-        int | None,
-        "full state; before 1.15 the uploaded size, the only one",
+        int | None, "full state; before 1.15 the uploaded size, the only one"
     ] = None
     checkpointed_bytes: Annotated[int | None, "newly persisted; null before 1.15"] = None
     processed_bytes: Annotated[int | None, "in-flight data processed during alignment"] = None
@@ -286,9 +292,7 @@ class VertexGauges:
         int | None, "of flushes and compactions, since RocksDB was opened", "errors"
     ] = None
     flushes_pending: Annotated[
-        int | None,
-        "with a write buffer that waits for its flush",
-        "column families",
+        int | None, "with a write buffer that waits for its flush", "column families"
     ] = None
     compactions_pending: Annotated[
         int | None, "with a compaction that waits", "column families"
@@ -318,18 +322,14 @@ class VertexGauges:
     behind_latest_ms: Annotated[
         int | None, "of a Kinesis source: age of what it reads, of its oldest shard"
     ] = None
-    offset_commits: Annotated[
-        int | None,
-        "of a Kafka source, since its tasks began",
-        "commits",
-    ] = None
+    offset_commits: Annotated[int | None, "of a Kafka source, since its tasks began", "commits"] = (
+        None
+    )
     offset_commits_failed: Annotated[int | None, "those that failed", "commits"] = None
     received_watermark_ms: Annotated[
         int | None,
-        (
-            "of a vertex with several inputs: epoch, the least of the inputs; null = none yet, "
-            "or all ended"
-        ),
+        "of a vertex with several inputs: epoch, the least of the inputs; null = none yet, "
+        "or all ended",
     ] = None
     sent_watermark_ms: Annotated[
         int | None,
@@ -412,14 +412,10 @@ class NameNodeOperation:
 @dataclass(frozen=True, slots=True)
 class NameNodeSample:
     ts: Annotated[datetime, "when it was asked"]
-    ha_state: Annotated[
-        str | None,
-        "active, standby or observer; null without high availability",
-    ]
+    ha_state: Annotated[str | None, "active, standby or observer; null without high availability"]
     rpc_calls: Annotated[int | None, "calls since it was started, over all ports"]
     rpc_queue_ms: Annotated[
-        float | None,
-        "mean wait of a call in the last interval of metrics; of the slowest port",
+        float | None, "mean wait of a call in the last interval of metrics; of the slowest port"
     ]
     rpc_processing_ms: Annotated[float | None, "mean time that a call was worked on"]
     call_queue_length: Annotated[int | None, "calls that wait now"]
@@ -442,19 +438,14 @@ class NamedListState:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    metadata_path: Annotated[str, "the file as it was read"]
+    metadata_path: MetadataPath
     metadata_bytes: Annotated[int | None, "of the file"]
-    metadata_modified: Annotated[
-        datetime | None, "of the file; null where the storage does not report it"
-    ]
+    metadata_modified: MetadataModified
     reader_version: Annotated[
         int, "of ingest.metadata; with path, size and modification the key of what was parsed"
     ]
     ordinal: Annotated[int, "0 for the file itself, its handles from 1 in the order of the file"]
-    job_id: Annotated[
-        str | None,
-        "job of the directory; null for savepoints and without a directory of a job",
-    ] = None
+    job_id: JobOfDirectory = None
     checkpoint_id: int | None = None
     format_version: Annotated[int | None, "2 to 7"] = None
     handles: Annotated[int | None, "only with ordinal 0: how many follow"] = None
@@ -499,16 +490,11 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    metadata_path: Annotated[str, "the file as it was read"]
+    metadata_path: MetadataPath
     metadata_bytes: Annotated[int | None, "of the file"]
-    metadata_modified: Annotated[
-        datetime | None, "of the file; null where the storage does not report it"
-    ]
+    metadata_modified: MetadataModified
     reader_version: Annotated[int, "of ingest.metadata"]
-    job_id: Annotated[
-        str | None,
-        "job of the directory; null for savepoints and without a directory of a job",
-    ] = None
+    job_id: JobOfDirectory = None
     checkpoint_id: Annotated[int | None, "as the file says"] = None
     format_version: Annotated[int | None, "2 to 7"] = None
     state_bytes: Annotated[
@@ -525,10 +511,8 @@ class Skip:
     subject: Annotated[str, "what was skipped: endpoint path, file, job"]
     reason: Annotated[
         str,
-        (
-            "code: timeout, unreachable, http_error, bad_json, too_large, bad_payload, "
-            "unreadable_file, …"
-        ),
+        "code: timeout, unreachable, http_error, bad_json, too_large, bad_payload, "
+        "unreadable_file, …",
     ]
     detail: Annotated[str, "one sentence: what was expected, what to do"]
 

@@ -23,13 +23,13 @@ from ingest.sources import ClusterSource
 log = logging.getLogger(__name__)
 
 SHARD_REQUESTS = 40_000
-"""In one cycle: as many as one core can send, read and write in half a minute."""
+"""In one cycle: what one core can send, read and write in half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOutcome:
-    """``reachable``: the cluster's REST endpoint (or History Server) answered. ``refused``: no
-    process listened there. ``metrics_interval_s``: time between two samples of a healthy job.
+    """``reachable``: the REST endpoint (or History Server) answered. ``refused``: no process
+    listened there. ``metrics_interval_s``: time between two samples of a healthy job.
     """
 
     cluster: str
@@ -78,9 +78,9 @@ def collect_shard(
         for group in reading.groups():
             group = [_add_files(run, files_within_s) for run in group]
             lake.append(observed for run in group for observed in run.observed)
-            done = [_outcome(run) for run in group]
-            outcomes |= {outcome.cluster: outcome for outcome in done}
-            committed(done)
+            group_outcomes = [_outcome(run) for run in group]
+            outcomes |= {outcome.cluster: outcome for outcome in group_outcomes}
+            committed(group_outcomes)
             for run in group:
                 run.observed.clear()
     return [outcomes[cluster.name] for cluster in clusters if cluster.name in outcomes]
@@ -98,16 +98,13 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
                 run.reachable = run.reachable and run.rest is not None
                 reason = "unreachable" if not run.reachable else "error"
                 run.error = run.error or error_text
-                run.skip(
-                    "rest",
-                    Skip(f"cluster {run.cluster.name}", reason, error_text),
-                )
+                run.skip("rest", Skip(f"cluster {run.cluster.name}", reason, error_text))
     run.took_s = time.monotonic() - began
     run.stalled_s = stall.total_s_since(began)
 
 
 FILES_S = 120.0
-"""Time to read the logs and snapshots of one cluster; a large backlog takes half a minute."""
+"""To read the logs and snapshots of a cluster; a large backlog takes half a minute."""
 FILES_OF_SHARD_S = 20.0
 _file_threads: dict[str, threading.Thread] = {}
 """Name of a cluster → the thread that still waits for its files. A thread cannot be ended."""
@@ -150,11 +147,7 @@ def _read_files(run: ClusterRun) -> None:
                 run.error = run.error or (reason if isinstance(error, IngestError) else None)
                 run.skip(
                     source.name,
-                    Skip(
-                        f"source {source.name} of {run.cluster.name}",
-                        "unreadable_file",
-                        reason,
-                    ),
+                    Skip(f"source {source.name} of {run.cluster.name}", "unreadable_file", reason),
                 )
 
 

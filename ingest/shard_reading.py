@@ -8,7 +8,6 @@ import queue
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 Run = TypeVar("Run")
@@ -16,14 +15,14 @@ Run = TypeVar("Run")
 GROUP_S = 3.0
 """Clusters finished within this time are one commit: a commit takes tenths of a second."""
 MOST_OF_THE_TIME = 0.1
-"""The largest share of time for commits; if they are slow, groups get larger."""
+"""Largest share of time for commits; if they are slow, groups get larger."""
 LONGEST_GROUP_S = 10.0
 STRAGGLER_FACTOR = 2
 STALL_CHECK_S = 0.25
 
 
 class Stall:
-    """Measures how long the event loop did not run. Time-outs then say nothing about a cluster."""
+    """Measures how long the event loop did not run: time-outs then say nothing of a cluster."""
 
     def __init__(self) -> None:
         self._stalls: list[tuple[float, float]] = []
@@ -36,7 +35,7 @@ class Stall:
             self._stalls += self._current()
 
     def total_s_since(self, since: float) -> float:
-        # After a stall, the caller may run before :meth:`watch` does.
+        # After a stall, the caller may run before ``watch`` does.
         return sum(
             max(0.0, min(late_s, ended - since))
             for ended, late_s in (*self._stalls, *self._current())
@@ -70,12 +69,7 @@ class ShardReading(Generic[Run]):
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_raised: object) -> None:
         if kind is not None and self._loop is not None and self._task is not None:
             try:
                 self._loop.call_soon_threadsafe(self._task.cancel)
@@ -139,8 +133,8 @@ class ShardReading(Generic[Run]):
     def _remaining_s(
         self, finished_after_s: Sequence[float], began: float, stall: Stall
     ) -> float | None:
-        """How long unfinished clusters may still take, stalls not counted. None: without a limit,
-        since fewer than half of the clusters have finished.
+        """How long unfinished clusters may still take, without stalls. None, for no limit, until
+        half of the clusters have finished.
         """
         half = (len(self._runs) + 1) // 2
         if self._stragglers_after_s is None or len(finished_after_s) < half:

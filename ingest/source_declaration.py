@@ -25,7 +25,7 @@ class Turn(IntEnum):
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A field of a cluster. An ``address`` is requested over HTTP, a ``place`` is a path or URI,
-    ``places`` are a list of paths or URIs with globs. ``option``: option of ``add_cluster``.
+    ``places`` are several, with globs. ``option``: option of ``add_cluster``.
     """
 
     field: str
@@ -36,11 +36,11 @@ class Setting:
 @dataclass(frozen=True, slots=True)
 class Source:
     """``name``: also the key of its part of the cursor. ``applies``: whether to read it for a run.
-    ``reader``: ``module:function``. The function gets a :class:`ingest.cluster_run.ClusterRun` and
-    returns a :class:`ingest.source_read.SourceRead`, or None if nothing was due. It is a coroutine
+    ``reader``: ``module:function``. The function gets a ``ClusterRun`` and
+    returns a ``SourceRead``, or None if nothing was due. It is a coroutine
     unless the source reads ``files``. ``suffices``: a cluster may have this source alone.
     ``probe``: like ``reader``, for a connection test; it gets
-    :class:`ingest.source_read.ProbeNotes`, too. ``subject``: names the source in messages.
+    ``ProbeNotes``, too. ``subject``: names the source in messages.
     """
 
     name: str

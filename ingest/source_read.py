@@ -22,6 +22,8 @@ class SourceRead:
 
 @dataclass(slots=True)
 class ProbeNotes:
+    """What Weir can read (``sees``) and cannot (``misses``)."""
+
     sees: list[str] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
     flink_version: str | None = None

@@ -9,18 +9,10 @@ from ingest.source_declaration import Setting, Source
 
 @cache
 def sources() -> tuple[Source, ...]:
-    modules = [
-        f"ingest.{module.name}.source"
-        for module in pkgutil.iter_modules(ingest.__path__)
-        if module.ispkg
-    ]
-    declared = [importlib.import_module(name).SOURCES for name in modules if find_spec(name)]
-    return tuple(
-        sorted(
-            (source for module_sources in declared for source in module_sources),
-            key=lambda source: (source.turn, source.files, source.name),
-        )
-    )
+    packages = (module.name for module in pkgutil.iter_modules(ingest.__path__) if module.ispkg)
+    modules = filter(find_spec, (f"ingest.{package}.source" for package in packages))
+    declared = [source for name in modules for source in importlib.import_module(name).SOURCES]
+    return tuple(sorted(declared, key=lambda source: (source.turn, source.files, source.name)))
 
 
 def settings(*holding: str) -> tuple[Setting, ...]:

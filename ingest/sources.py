@@ -8,7 +8,7 @@ from ingest.discovery.operator_report import OperatorEvent
 @dataclass(frozen=True, slots=True)
 class Auth:
     """``basic`` uses ``user`` and ``secret``. ``bearer`` and ``api_key`` (of Elasticsearch) use
-    only ``secret``. ``kerberos`` uses no field: see :mod:`ingest.network.kerberos`.
+    only ``secret``. ``kerberos`` uses no field: see ``ingest.network.kerberos``.
     """
 
     scheme: Literal["basic", "bearer", "api_key", "kerberos"]

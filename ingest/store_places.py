@@ -1,5 +1,5 @@
-"""Finds the bucket of an object store that a text names: in a URI, in the address of a request, or
-in an error message of the store.
+"""Finds the bucket of an object store in a text: in a URI, in the address of a request, or in an
+error message of the store.
 """
 
 import re
@@ -16,7 +16,7 @@ _CANONICAL = {
     "dfs": "abfs",
     "blob": "wasb",
 }
-"""Schemes of other clients and names of Azure's services → one scheme for each store."""
+"""Schemes of other clients, Azure's services → one scheme for each store."""
 _SCHEMES = r"s3[anp]?|oss|cosn|gs|obs|abfss?|wasbs?"
 _AZURE = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 """Their authority is ``container@account``. In other schemes, user and secret precede ``@``."""
@@ -63,9 +63,7 @@ class StorePlace:
 
     @property
     def prefix(self) -> str:
-        """The key of the directory that holds jobs' directories; for other keys, the first two
-        parts.
-        """
+        """The key of the directory above jobs' directories; for other keys, the first two parts."""
         root = _JOB_DIRECTORY.split(self.key, maxsplit=1)[0]
         if root == self.key:
             root = "/".join(self.key.split("/")[:-1][:_PREFIX_PARTS])

@@ -3,8 +3,8 @@ CUT = "\n\t... cut ...\n"
 
 
 def shortened(trace: str, most_chars: int) -> str:
-    """The trace if it fits, else its beginning and its innermost cause, which say most. The cause
-    takes at most half of ``most_chars``.
+    """The trace if it fits, else its beginning and its innermost cause. The cause takes at most
+    half of ``most_chars``.
     """
     if len(trace) <= most_chars:
         return trace

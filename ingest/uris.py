@@ -1,4 +1,4 @@
-"""One spelling for each place in storage, so that references and listings can be compared as text.
+"""One spelling for each place in storage: references and listings are compared as text.
 
 Two spellings that *might* mean one file become the same text, since one file under two names would
 look like an orphan. So percent encoding is decoded, although Flink takes it literally, and repeated
@@ -68,8 +68,7 @@ class Spellings:
 
     def _apply_first(self, uri: str) -> str | None:
         return next(
-            (_join(new, uri[len(old) :]) for old, new in self._prefixes if is_below(uri, old)),
-            None,
+            (_join(new, uri[len(old) :]) for old, new in self._prefixes if is_below(uri, old)), None
         )
 
     def _refuse_circle(self, old: str, new: str) -> None:
@@ -82,10 +81,8 @@ class Spellings:
             target = replaced
         raise BadUri(
             old,
-            (
-                f"is an alias of {new!r}, which leads back to it; remove one of the "
-                "aliases that form the circle."
-            ),
+            f"is an alias of {new!r}, which leads back to it; remove one of the "
+            "aliases that form the circle.",
         )
 
 
@@ -123,56 +120,59 @@ def canonical_column(
         return pa.chunked_array(
             [canonical_column(chunk, spellings) for chunk in uris.chunks], pa.string()
         )
-    written = uris.cast(pa.string())
-    odd = pc.invert(_is_plain(written))
-    if pc.any(odd).as_py():
+    texts = uris.cast(pa.string())
+    is_odd = pc.invert(_is_plain(texts))
+    if pc.any(is_odd).as_py():
         # Only odd paths are rewritten: a pass over all paths would cost more than all other steps.
-        rewritten = written.filter(odd)
+        rewritten = texts.filter(is_odd)
         for pattern, replacement in _COMMON_SPELLINGS:
             rewritten = pc.replace_substring_regex(
                 rewritten, pattern, replacement, max_replacements=1
             )
-        written = pc.replace_with_mask(written, odd, rewritten)
+        texts = pc.replace_with_mask(texts, is_odd, rewritten)
     aliases = spellings.prefixes()
-    plain = pc.and_not(
-        _is_plain(written),
-        pc.is_in(written, value_set=pa.array([old for old, _ in aliases], pa.string())),
+    is_plain = pc.and_not(
+        _is_plain(texts),
+        pc.is_in(texts, value_set=pa.array([old for old, _ in aliases], pa.string())),
     )
-    irregular = pc.invert(plain)
-    slow = written.filter(irregular).to_pylist()
-    canonical_of = {uri: _or_none(uri, spellings) for uri in set(slow)}
-    respelled = _respell(written, plain, aliases)
+    is_irregular = pc.invert(is_plain)
+    irregular_texts = texts.filter(is_irregular).to_pylist()
+    canonical_of = {uri: _or_none(uri, spellings) for uri in set(irregular_texts)}
+    respelled = _respell(texts, is_plain, aliases)
     return (
         pc.replace_with_mask(
-            respelled, irregular, pa.array([canonical_of[uri] for uri in slow], pa.string())
+            respelled,
+            is_irregular,
+            pa.array([canonical_of[uri] for uri in irregular_texts], pa.string()),
         )
-        if slow
+        if irregular_texts
         else respelled
     )
 
 
-def _is_plain(written: pa.Array) -> pa.Array:
-    return pc.fill_null(pc.match_substring_regex(written, _SURELY_CANONICAL), True)
+def _is_plain(texts: pa.Array) -> pa.Array:
+    return pc.fill_null(pc.match_substring_regex(texts, _SURELY_CANONICAL), True)
 
 
-def _respell(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
-    unmoved = plain
-    while aliases and pc.any(unmoved).as_py():
-        moved = pa.repeat(pa.scalar(False), len(written))
+def _respell(texts: pa.Array, is_plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
+    may_have_alias = is_plain
+    while aliases and pc.any(may_have_alias).as_py():
+        was_replaced = pa.repeat(pa.scalar(False), len(texts))
         for old, new in aliases:
             prefix = _join(old, "/")
             matching = pc.and_(
-                pc.and_not(unmoved, moved), pc.fill_null(pc.starts_with(written, prefix), False)
+                pc.and_not(may_have_alias, was_replaced),
+                pc.fill_null(pc.starts_with(texts, prefix), False),
             )
-            written = pc.if_else(
-                matching, pc.utf8_replace_slice(written, 0, len(prefix), _join(new, "/")), written
+            texts = pc.if_else(
+                matching, pc.utf8_replace_slice(texts, 0, len(prefix), _join(new, "/")), texts
             )
-            moved = pc.or_(moved, matching)
-        unmoved = moved
-    return written
+            was_replaced = pc.or_(was_replaced, matching)
+        may_have_alias = was_replaced
+    return texts
 
 
-# The slash that follows distinguishes ``/a`` from ``//a``, which :func:`canonical` must get as it is.
+# The slash that follows distinguishes ``/a`` from ``//a``, which ``canonical`` must get as it is.
 _COMMON_SPELLINGS = (
     ("^s3[anp]://", "s3://"),
     (
@@ -200,10 +200,8 @@ def _normalise(uri: str) -> str:
     if "\x00" in uri:
         raise BadUri(
             uri,
-            (
-                "contains a null character, which is not allowed in a path; check where "
-                "it was read from."
-            ),
+            "contains a null character, which is not allowed in a path; check where "
+            "it was read from.",
         )
     scheme, authority, path = _split(_UNDECODABLE.sub("\ufffd", uri))
     path = _normalise_path(_decode(path, uri))
@@ -215,13 +213,13 @@ def _normalise(uri: str) -> str:
 def _split(uri: str) -> tuple[str, str, str]:
     """Scheme, authority and path. ``?`` and ``#`` are ordinary characters."""
     match = _SCHEME.match(uri)
-    scheme, rest = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
-    if not rest.startswith("/"):
+    scheme, location = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
+    if not location.startswith("/"):
         raise BadUri(uri, "is not absolute; write /directory, or scheme://authority/directory.")
-    if match is None or not rest.startswith("//"):
-        return _SCHEME_OF_STORAGE.get(scheme, scheme), "", rest
+    if match is None or not location.startswith("//"):
+        return _SCHEME_OF_STORAGE.get(scheme, scheme), "", location
     scheme = _SCHEME_OF_STORAGE.get(scheme, scheme)
-    authority, slash, path = rest[2:].partition("/")
+    authority, slash, path = location[2:].partition("/")
     return scheme, _normalise_authority(scheme, authority, uri), slash + path or "/"
 
 
@@ -250,17 +248,13 @@ def _decode(path: str, uri: str) -> str:
         if "\x00" in path:
             raise BadUri(
                 uri,
-                (
-                    "contains an encoded null character, which is not allowed in a path; "
-                    "check where it was read from."
-                ),
+                "contains an encoded null character, which is not allowed in a path; "
+                "check where it was read from.",
             )
     raise BadUri(
         uri,
-        (
-            f"is percent-encoded more than {_MOST_ENCODINGS} times over; give the name as "
-            "the storage has it."
-        ),
+        f"is percent-encoded more than {_MOST_ENCODINGS} times over; give the name as "
+        "the storage has it.",
     )
 
 
@@ -274,7 +268,7 @@ def _normalise_path(path: str) -> str:
     return "/" + "/".join(parts)
 
 
-def _join(prefix: str, rest: str) -> str:
-    if not rest:
+def _join(prefix: str, path: str) -> str:
+    if not path:
         return prefix
-    return f"{prefix.rstrip('/')}/{rest.lstrip('/')}"
+    return f"{prefix.rstrip('/')}/{path.lstrip('/')}"

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         Lake(*lake_place(args.lake)),
         log_time_zone=args.log_time_zone,
         log_layout=args.log_layout,
-        progress=_progress,
+        progress=lambda line: print(f"import: {line}", file=sys.stderr, flush=True),
     )
     print(summary_text(summary))
     return 0 if summary.records.keys() - {"skips"} else 1
@@ -55,7 +55,3 @@ def summary_text(summary: ImportSummary) -> str:
         )
         lines += [f"    {skip.subject}: {skip.detail}" for skip in summary.skips]
     return "\n".join(lines)
-
-
-def _progress(line: str) -> None:
-    print(f"import: {line}", file=sys.stderr, flush=True)

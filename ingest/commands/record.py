@@ -76,24 +76,18 @@ def source_of(args: argparse.Namespace, name: str, url: str) -> ClusterSource:
 
 
 def _auth(args: argparse.Namespace) -> Auth | None:
-    token = (
-        _read_secret(args.token_file)
-        if args.token_file
-        else os.environ.get("WEIR_CLUSTER_TOKEN", "")
-    )
+    token = _read_secret(args.token_file, "WEIR_CLUSTER_TOKEN")
     if args.user and args.token_file:
         raise Refused("Give either --user with a password or --token-file, not both.")
     if args.user:
-        password = (
-            _read_secret(args.password_file)
-            if args.password_file
-            else os.environ.get("WEIR_CLUSTER_PASSWORD", "")
-        )
+        password = _read_secret(args.password_file, "WEIR_CLUSTER_PASSWORD")
         return Auth("basic", password, args.user)
     return Auth("bearer", token) if token else None
 
 
-def _read_secret(path: Path) -> str:
+def _read_secret(path: Path | None, variable: str) -> str:
+    if path is None:
+        return os.environ.get(variable, "")
     try:
         return path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -142,22 +136,19 @@ def run(args: argparse.Namespace) -> int:
             f"--every must be at least {SAME_PATH_PAUSE_S:g} s: JobManagers are not asked the same "
             "more often."
         )
-    source = source_of(args, "recorded", args.url)
-    summary = asyncio.run(_record(args, source))
+    summary = asyncio.run(
+        record(
+            source_of(args, "recorded", args.url),
+            args.out,
+            seconds=args.seconds,
+            every_s=args.every,
+            max_bytes=MOST_BYTES,
+            at=lambda: datetime.now(UTC),
+            progress=lambda line: print(f"record: {line}", file=sys.stderr, flush=True),
+        )
+    )
     print(summary_text(summary))
     return 1 if summary.skips or summary.error else 0
-
-
-async def _record(args: argparse.Namespace, source: ClusterSource) -> RecordSummary:
-    return await record(
-        source,
-        args.out,
-        seconds=args.seconds,
-        every_s=args.every,
-        max_bytes=MOST_BYTES,
-        at=lambda: datetime.now(UTC),
-        progress=lambda line: print(f"record: {line}", file=sys.stderr, flush=True),
-    )
 
 
 def summary_text(summary: RecordSummary) -> str:

@@ -1,5 +1,5 @@
-"""Reads the file of ``sources:``, which is refused as a whole if any part is invalid. For a new way
-to find clusters, add a key here, and a function in ``reading`` that fetches within limits.
+"""Reads the file that declares discovery sources. If any part is invalid, the whole file is
+refused. For a new way to find clusters, add a key here and a bounded function in ``reading``.
 """
 
 import re
@@ -25,13 +25,13 @@ MAX_SECRET_BYTES = 64 * 1024
 FILE_ENDINGS = (".json", ".yml", ".yaml")
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_PLACES = re.compile(r"\{(service|namespace|name|port)\}")
-_SIGN_IN = ("authorization", "basic_auth", "tls_config")
+_PLACEHOLDERS = re.compile(r"\{(service|namespace|name|port)\}")
+_SIGN_IN_KEYS = ("authorization", "basic_auth", "tls_config")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 _KINDS = ("file_sd", "http_sd", "zookeeper", "yarn", "kubernetes")
 _KEYS = (
     *("name", *_KINDS, "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", "prometheus"),
-    *_SIGN_IN,
+    *_SIGN_IN_KEYS,
 )
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
@@ -125,7 +125,7 @@ class Section:
 
 
 def read_declared(path: Path) -> tuple[DiscoverySource, ...]:
-    """Raises ``Refused``, with file, location in it and what was expected."""
+    """Raises ``Refused`` with the file, the invalid part and what was expected."""
     try:
         with open_regular(path) as file:
             content = file.read(MAX_BYTES)
@@ -169,18 +169,18 @@ def _source(section: Section) -> DiscoverySource:
     scheme = section.text("scheme") or "http"
     if scheme not in ("http", "https"):
         section.refuse("'scheme' must be http or https")
-    part = section.part(kind, ("url", *_SIGN_IN)) if kind in ("http_sd", "yarn") else None
+    endpoint = section.part(kind, ("url", *_SIGN_IN_KEYS)) if kind in ("http_sd", "yarn") else None
     ensemble = section.part("zookeeper", ("hosts", "root"))
     return DiscoverySource(
         name=name,
         files=_files(section.part("file_sd", ("files",))) if kind == "file_sd" else (),
-        url=part.url() if part and kind == "http_sd" else "",
-        yarn=part.url() if part and kind == "yarn" else "",
+        url=endpoint.url() if endpoint and kind == "http_sd" else "",
+        yarn=endpoint.url() if endpoint and kind == "yarn" else "",
         zookeeper=_ensemble(ensemble) if kind == "zookeeper" else (),
         root=ensemble.text("root") or "/flink",
         kubernetes=_kubernetes(section) if kind == "kubernetes" else None,
-        own_auth=part.auth() if part else None,
-        own_tls=part.tls() if part else None,
+        own_auth=endpoint.auth() if endpoint else None,
+        own_tls=endpoint.tls() if endpoint else None,
         refresh_s=_refresh_s(section),
         cluster=section.text("cluster"),
         scheme="https" if scheme == "https" else "http",
@@ -195,9 +195,8 @@ def _source(section: Section) -> DiscoverySource:
 
 def _files(section: Section) -> tuple[str, ...]:
     files = section.texts("files")
-    if not files or not all(
-        file.endswith(FILE_ENDINGS) and Path(file).is_absolute() for file in files
-    ):
+    are_valid = (file.endswith(FILE_ENDINGS) and Path(file).is_absolute() for file in files)
+    if not files or not all(are_valid):
         raise ValueError(
             f"{section.location} needs 'files': absolute paths or globs that end in "
             f"{', '.join(FILE_ENDINGS)}"
@@ -238,7 +237,7 @@ def _kubernetes(section: Section) -> KubernetesSource:
         part.refuse(f"'read' must be of {', '.join(READABLE)}")
     leader = part.flag("leader") or "leaders" in read
     address = part.text("address") or ADDRESS
-    if set("{}") & set(_PLACES.sub("", address)):
+    if set("{}") & set(_PLACEHOLDERS.sub("", address)):
         part.refuse("'address' may hold {service}, {namespace}, {name} and {port}")
     return KubernetesSource(
         kubeconfig, context, namespaces, part.text("selector"), read, address, leader
@@ -259,7 +258,7 @@ def _labels(section: Section) -> dict[str, str]:
 
 def _refresh_s(section: Section) -> int:
     seconds = section.values.get("refresh_s", 15)
-    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 5 <= seconds <= 3600:
+    if type(seconds) is not int or not 5 <= seconds <= 3600:
         section.refuse("'refresh_s' must be seconds, from 5 to 3600")
     return seconds
 
@@ -281,14 +280,10 @@ def _logs(section: Section) -> LogSource | None:
 def _prometheus(section: Section) -> PrometheusSource | None:
     if section.values.get("prometheus") is None:
         return None
-    part = section.part("prometheus", ("url", "selector", "tenant", *_SIGN_IN))
+    part = section.part("prometheus", ("url", "selector", "tenant", *_SIGN_IN_KEYS))
     tls = part.tls() or Tls()
     if tls.client_cert_file or not tls.verify:
         part.refuse("tls_config: only 'ca_file' is known; its certificate is always checked")
     return PrometheusSource(
-        part.url(),
-        part.text("selector"),
-        part.auth(),
-        tls.ca_file,
-        part.text("tenant"),
+        part.url(), part.text("selector"), part.auth(), tls.ca_file, part.text("tenant")
     )

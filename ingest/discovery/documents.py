@@ -9,7 +9,7 @@ from ingest.json_bounds import TooManyValues, decoded
 from ingest.messages import message
 
 MAX_BYTES = 8 * 1024 * 1024
-"""10,000 clusters with a dozen labels each take some 5 MB."""
+"""10,000 clusters with a dozen labels take 5 MB."""
 MAX_VALUES = 500_000
 MAX_DEPTH = 16
 

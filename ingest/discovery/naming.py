@@ -10,7 +10,7 @@ from ingest.messages import message
 from ingest.network.clusters import refusal
 
 CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _PATH = re.compile(r"(/[A-Za-z0-9._~%@,:+-]+)*/?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
@@ -23,7 +23,7 @@ class _Refused(ValueError):
 
 
 def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = "") -> Listing:
-    """Of two clusters with the same name, the first is kept and the second refused."""
+    """Of two different clusters with the same name, the second is refused."""
     clusters: dict[str, FoundCluster] = {}
     refused = []
     for target in targets:
@@ -35,7 +35,7 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
             }
             url = _url(source, labels)
             labels |= {
-                name: fill(template, labels)[:500] for name, template in source.labels.items()
+                label: fill(template, labels)[:500] for label, template in source.labels.items()
             }
             name = _name(source, labels)
             if labels.get("cluster") == name:
@@ -63,12 +63,12 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
 
 def fill(template: str, labels: Mapping[str, str]) -> str:
     """The template with ``{label}`` replaced by its value, "" without a value."""
-    return _PLACE.sub(lambda place: labels.get(place[1], ""), template)
+    return _PLACEHOLDER.sub(lambda match: labels.get(match[1], ""), template)
 
 
 def matchers(template: str, cluster: FoundCluster) -> str:
-    """The template with ``{cluster}`` replaced by the name and ``{label}`` by the label's value,
-    escaped for quotes.
+    """Matchers of a Prometheus selector: the template with the cluster's name (``{cluster}``) and
+    labels, escaped for quotes.
     """
     texts = {
         name: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -6,6 +6,7 @@ from ingest.json_members import member
 MAX_EVENTS = 50
 MAX_JOBS = 50
 _READY = "READY"
+_UPGRADES = ("UPGRADING", "ROLLING_BACK")
 
 State = Literal["", "broken", "suspended"]
 
@@ -32,7 +33,7 @@ class ReportedJob:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """Words of the operator's status in upper case; "" if unknown."""
+    """Words of the status are in upper case; "" if unknown."""
 
     resource: str
     lifecycle: str
@@ -46,7 +47,7 @@ class OperatorReport:
     @property
     def state(self) -> State:
         """``broken`` if no JobManager runs or starts, ``suspended`` if none should run. "" if a
-        JobManager is ready: then REST shows the state, and an error may be only a refused change.
+        JobManager is ready: REST shows the state, and an error may be only a refused change.
         """
         if self.job_manager == _READY:
             return ""
@@ -55,12 +56,9 @@ class OperatorReport:
         if self.suspended or self.lifecycle == "SUSPENDED":
             return "suspended"
         # MISSING is also a state of a new resource, and of one during an upgrade.
-        is_changing = self.lifecycle in (
-            "",
-            "CREATED",
-            "UPGRADING",
-            "ROLLING_BACK",
-        ) or self.reconciliation in ("UPGRADING", "ROLLING_BACK")
+        is_changing = (
+            self.lifecycle in ("", "CREATED", *_UPGRADES) or self.reconciliation in _UPGRADES
+        )
         return "broken" if self.job_manager == "MISSING" and not is_changing else ""
 
     @property
@@ -68,21 +66,20 @@ class OperatorReport:
         words = [self.lifecycle.lower().replace("_", " ")] if self.lifecycle else []
         if self.job_manager and self.job_manager != _READY:
             words.append(f"JobManager {self.job_manager.lower().replace('_', ' ')}")
-        jobs = (
-            (
-                f"{job.name} "
-                f"{job.state.lower() or 'without a state'}{f' ({job.error})' if job.error else ''}"
-            )
-            for job in self.jobs
-        )
+        jobs = map(_job_words, self.jobs)
         return "; ".join(filter(None, [", ".join([*words, *jobs]), self.error]))
 
     def plain(self) -> dict[str, Any]:
         return asdict(self) | {"sentence": self.sentence}
 
 
-def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
-    entries = member(plain, "events")
+def _job_words(job: ReportedJob) -> str:
+    error = f" ({job.error})" if job.error else ""
+    return f"{job.name} {job.state.lower() or 'without a state'}{error}"
+
+
+def events_of(report: Any) -> tuple[OperatorEvent, ...]:
+    entries = member(report, "events")
     events = (
         _event(entry)
         for entry in (entries if isinstance(entries, list | tuple) else ())[:MAX_EVENTS]

@@ -26,15 +26,15 @@ _CHECK = message("Check what answers there, or its entry in the file of sources.
 
 
 def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
-    """Listings in the order of ``sources``. If a source cannot be read, its listing has an error."""
+    """Listings in the order of ``sources``, with an error if a source cannot be read."""
     return asyncio.run(_read_all(sources))
 
 
 async def _read_all(sources: Sequence[DiscoverySource]) -> list[Listing]:
-    return list(await asyncio.gather(*(_guard(source) for source in sources)))
+    return list(await asyncio.gather(*(_read_source(source) for source in sources)))
 
 
-async def _guard(source: DiscoverySource) -> Listing:
+async def _read_source(source: DiscoverySource) -> Listing:
     within_s = KUBERNETES_WITHIN_S if source.kubernetes else READ_WITHIN_S
     try:
         async with asyncio.timeout(within_s):
@@ -73,8 +73,8 @@ async def _targets(source: DiscoverySource) -> tuple[list[Target], list[RefusedT
     if source.zookeeper:
         return await asyncio.to_thread(_leaders, source)
     if source.yarn:
-        return applications(await _answer(source, source.yarn.rstrip("/") + APPLICATIONS)), []
-    return targets_of(await _answer(source, source.url)), []
+        return applications(await _get_json(source, source.yarn.rstrip("/") + APPLICATIONS)), []
+    return targets_of(await _get_json(source, source.url)), []
 
 
 def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]]:
@@ -87,7 +87,7 @@ def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]
     return leaders(source.zookeeper, source.root)
 
 
-async def _answer(source: DiscoverySource, url: str) -> object:
+async def _get_json(source: DiscoverySource, url: str) -> object:
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     origin = f"{parts.scheme}://{parts.netloc}"

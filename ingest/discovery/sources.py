@@ -15,9 +15,9 @@ class KubernetesSource:
 
     ``read``: deployments (of the operator), services (of native clusters), leaders (of high
     availability). Empty for deployments and services; then the operator need not be installed.
-    ``namespaces``: empty for all; :data:`OWN_NAMESPACE` for that of the service account or context.
+    ``namespaces``: empty for all; ``OWN_NAMESPACE`` for that of the service account or context.
     ``address``: template of a cluster's address, with ``{service}``, ``{namespace}``, ``{name}``
-    and ``{port}``. ``leader``: if a ConfigMap names the leading JobManager, its address is used.
+    and ``{port}``. ``leader``: use the address of the leading JobManager, if a ConfigMap has one.
     """
 
     kubeconfig: str = ""
@@ -30,29 +30,28 @@ class KubernetesSource:
 
     @property
     def place(self) -> str:
-        where = (
-            f"{self.kubeconfig}{f' ({self.context})' if self.context else ''}"
-            if self.kubeconfig
-            else "the cluster that Weir runs in"
-        )
-        return where + (f", namespaces {', '.join(self.namespaces)}" if self.namespaces else "")
+        place = "the cluster that Weir runs in"
+        if self.kubeconfig:
+            place = self.kubeconfig + (f" ({self.context})" if self.context else "")
+        return place + (f", namespaces {', '.join(self.namespaces)}" if self.namespaces else "")
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoverySource:
     """One entry of ``sources:``, with exactly one of ``files``, ``url``, ``zookeeper``, ``yarn``
-    and ``kubernetes``. ``cluster`` and ``labels`` are templates with a target's labels. If
-    ``cluster`` is "", the name is the label ``cluster``, else host and port. A cluster's host must
-    match a glob of ``hosts``, unless it is empty. ``auth``, ``tls`` and ``logs`` are for clusters,
-    ``own_…`` for the address that lists them.
+    and ``kubernetes``. ``cluster`` and ``labels`` are templates with a target's labels. Without
+    ``cluster``, the name is the label ``cluster``, else host and port. A cluster's host must match
+    a glob of ``hosts``, unless ``hosts`` is empty. ``auth``, ``tls`` and ``logs`` are for clusters,
+    ``own_auth`` and ``own_tls`` for the address that lists the clusters.
     """
 
     name: str
     files: tuple[str, ...] = ()
     url: str = ""
     zookeeper: tuple[str, ...] = ()
-    """Hosts with ports. ``root``: Flink's ``high-availability.zookeeper.path.root``."""
+    """Hosts with ports."""
     root: str = "/flink"
+    """Flink's ``high-availability.zookeeper.path.root``."""
     yarn: str = ""
     kubernetes: KubernetesSource | None = None
     own_auth: Auth | None = None
@@ -71,9 +70,11 @@ class DiscoverySource:
     def kind(self) -> str:
         if self.kubernetes:
             return "kubernetes"
-        return (
-            "file" if self.files else "http" if self.url else "yarn" if self.yarn else "zookeeper"
-        )
+        if self.files:
+            return "file"
+        if self.url:
+            return "http"
+        return "yarn" if self.yarn else "zookeeper"
 
     @property
     def place(self) -> str:
@@ -104,7 +105,7 @@ class RefusedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """With an ``error``, the listing is incomplete: clusters that it lacks are not removed."""
+    """With an ``error``, the listing is incomplete: no cluster is removed."""
 
     clusters: tuple[FoundCluster, ...] = ()
     refused: tuple[RefusedTarget, ...] = ()

@@ -1,6 +1,6 @@
-"""Target groups, which Prometheus reads from files and over HTTP
+"""Target groups of Prometheus, in files and over HTTP
 (https://prometheus.io/docs/prometheus/latest/http_sd/): ``[{"targets": ["host:port"], "labels":
-{"team": "a"}}]``. As in Prometheus, a document with an error is refused as a whole.
+{"team": "a"}}]``. As in Prometheus, a document with an error is refused.
 """
 
 import re
@@ -18,7 +18,7 @@ MAX_LABELS = 64
 MAX_VALUE = 500
 
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Target:
 def targets_of(document: Any) -> list[Target]:
     if not isinstance(document, list):
         raise Skipped(message("it must be a list of target groups"))
-    by_labels: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
+    distinct_targets: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
     count = 0
     for number, group in enumerate(document, 1):
         where = message("group {number:number}", number=number)
@@ -61,8 +61,10 @@ def targets_of(document: Any) -> list[Target]:
                         where=where,
                     )
                 )
-            by_labels.setdefault((address, tuple(sorted(labels.items()))), Target(address, labels))
-    return list(by_labels.values())
+            distinct_targets.setdefault(
+                (address, tuple(sorted(labels.items()))), Target(address, labels)
+            )
+    return list(distinct_targets.values())
 
 
 def _labels(labels: Any, where: str) -> Iterator[tuple[str, str]]:
@@ -86,7 +88,7 @@ def _labels(labels: Any, where: str) -> Iterator[tuple[str, str]]:
                     name=f"{str(name)[:64]!r}",
                 )
             )
-        if not isinstance(value, str) or len(value) > MAX_VALUE or _UNSEEN.search(value):
+        if not isinstance(value, str) or len(value) > MAX_VALUE or _UNPRINTABLE.search(value):
             raise Skipped(
                 message(
                     "{where:text}: the label {name:name} must be a text of at most "

@@ -1,4 +1,4 @@
-"""Running applications of Flink on YARN, which are reached through their tracking URLs.
+"""Running applications of Flink on YARN, reached through their tracking URLs.
 
 ``GET /ws/v1/cluster/apps`` of Hadoop's ResourceManager REST API; ``{"apps": null}`` for none.
 """

@@ -1,4 +1,4 @@
-"""Finds the leading JobManagers that Flink's high availability records in ZooKeeper.
+"""Finds leading JobManagers in Flink's high availability in ZooKeeper.
 
 ``<root>/<cluster-id>/leader/rest_server/connection_info`` since Flink 1.15
 (``…/leader/rest_server_lock`` before) has the REST address, written by
@@ -30,7 +30,7 @@ MAX_ADDRESS = 1_000
 ID = "__meta_zookeeper_cluster_id"
 
 _LEADERS = ("leader/rest_server/connection_info", "leader/rest_server_lock")
-_STREAM = b"\xac\xed\x00\x05"
+_STREAM_HEADER = b"\xac\xed\x00\x05"
 _SHORT_BLOCK, _LONG_BLOCK = 0x77, 0x7A
 
 
@@ -79,16 +79,16 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
             why: str = message("it has no leader now; it stays unchanged")
         except ValueError as error:
             why = str(error)
-        without_leader.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))
+        without_leader.append(RefusedTarget(path, why, cluster_id.replace("/", "-")))
     return targets, without_leader
 
 
 def _clusters(client: KazooClient, root: str) -> Iterator[str]:
     level, nodes = [root], 0
     for _depth in range(DEPTH):
-        below: list[str] = []
+        next_level: list[str] = []
         for path in level:
-            children = sorted(_answer(client.get_children_async(path)))
+            children = sorted(_wait_for(client.get_children_async(path)))
             nodes += len(children)
             if nodes > MAX_NODES:
                 raise Skipped(
@@ -101,25 +101,28 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
             if "leader" in children and path != root:
                 yield path
             else:
-                below += [f"{path.rstrip('/')}/{child}" for child in children]
-        level = below
+                next_level += [f"{path.rstrip('/')}/{child}" for child in children]
+        level = next_level
 
 
 def _leader(client: KazooClient, path: str) -> str:
     try:
-        content = _answer(client.get_async(path))[0]
+        content = _wait_for(client.get_async(path))[0]
     except NoNodeError:
         return ""
     return parse_address(content) if content else ""
 
 
-def _answer(pending: Any) -> Any:
+def _wait_for(pending: Any) -> Any:
     return pending.get(timeout=ANSWER_WITHIN_S)
 
 
 def parse_address(content: bytes) -> str:
+    """After the header come the mark of a block and its length (1 or 4 bytes). Raises
+    ``ValueError``.
+    """
     try:
-        if content[:4] != _STREAM or content[4] not in (_SHORT_BLOCK, _LONG_BLOCK):
+        if content[:4] != _STREAM_HEADER or content[4] not in (_SHORT_BLOCK, _LONG_BLOCK):
             raise ValueError
         start = 6 if content[4] == _SHORT_BLOCK else 9
         (length,) = struct.unpack_from(">H", content, start)

@@ -13,12 +13,15 @@ FORGET_GONE_AFTER_CYCLES = 10
 
 @dataclass(slots=True)
 class FileCursor:
-    """How far a file was read. Offsets are those of the unpacked file. Reading begins again at
-    ``offset``, though bytes up to ``read_to`` were read. ``pending``: an unfinished record begins
-    at ``offset``. ``more``: the budget ended before the file. ``seen``: see
-    :class:`record_splitter.RecordCounts`. ``streams``: if the file has several streams, those with
-    an unfinished record, and its offset. Of other streams, all records before ``settled`` were
-    returned.
+    """How far a file was read. Offsets are those of the unpacked file.
+
+    ``head`` is the fingerprint of the first ``head_bytes``. Reading begins again at ``offset``,
+    though bytes up to ``read_to`` were read. ``mid_record``: the rest of the line at ``offset`` is
+    left out. ``pending``: an unfinished record begins at ``offset``; ``quiet_cycles``: how long it
+    did not grow. ``more``: the budget ended before the file. ``gone_cycle``: when the file was no
+    longer listed. ``reported``: the file as a whole is a skip. ``seen``: see
+    ``record_splitter.RecordCounts``. ``streams``: if there are several, the key and the offset of
+    each unfinished record. Of other streams, all records before ``settled`` were returned.
     """
 
     path: str
@@ -42,9 +45,9 @@ class FileCursor:
     prefixes: list[str] = field(default_factory=list)
 
     def matches(self, path: str, head: bytes) -> bool:
-        enough = LEAST_IDENTIFYING_BYTES if path != self.path else 1
+        least_bytes = LEAST_IDENTIFYING_BYTES if path != self.path else 1
         return (
-            enough <= self.head_bytes <= len(head)
+            least_bytes <= self.head_bytes <= len(head)
             and fingerprint(head[: self.head_bytes]) == self.head
         )
 
@@ -84,8 +87,8 @@ class TailCursor:
     def recognise(
         self, path: str, head: bytes, size: int, by_process: dict[str, list[FileCursor]]
     ) -> FileCursor:
-        """The cursor of the file that begins with ``head``. Several match: that of the same path
-        is preferred, else that read farthest. None matches: a new cursor.
+        """The cursor of the file that begins with ``head``, or a new cursor. If several match, the
+        same path wins, then the longest head.
         """
         same_path = self.files.get(path)
         if head and not head.strip(b"\0"):
@@ -109,7 +112,7 @@ class TailCursor:
         self.gone.append(replace(file, gone_cycle=self.cycle))
 
     def forget_missing(self, present: Iterable[str]) -> None:
-        """Files that are no longer listed become ``gone``: they may return with another name."""
+        """Files that are no longer listed become ``gone``; they may return by another name."""
         for path in sorted(self.files.keys() - set(present)):
             self.add_gone(self.files.pop(path))
         self.gone = [

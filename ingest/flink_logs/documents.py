@@ -1,6 +1,4 @@
-"""Turns files that do not consist of lines into lines: JSON documents and CSV tables, which log
-stores export, and UTF-16.
-"""
+"""Turns other files into lines: JSON and CSV, which log stores export, and UTF-16."""
 
 import codecs
 import csv
@@ -39,7 +37,7 @@ _TABLE = re.compile(
     + "|".join(_TEXT_COLUMNS).encode()
     + rb')"?(?:,[^\n0-9]{0,500})?\r?\n'
 )
-_INSIGHTS = re.compile(r"[0-9-]{10} [0-9:]{8}\.[0-9]{3}")
+_INSIGHTS_TIME = re.compile(r"[0-9-]{10} [0-9:]{8}\.[0-9]{3}")
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:
@@ -49,7 +47,11 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
         while data:
             yield decoder.decode(data).encode()
             data = stream.read(READ_BYTES)
-    convert = _json_rows if _DOCUMENT.match(data) else _csv_rows if _is_table(data) else None
+    convert = None
+    if _DOCUMENT.match(data):
+        convert = _json_rows
+    elif _is_table(data):
+        convert = _csv_rows
     if convert:
         data += stream.read(MOST_BYTES)
         with suppress(ValueError, TypeError, RecursionError, csv.Error):
@@ -71,6 +73,7 @@ def _json_rows(data: bytes) -> Iterator[Any]:
 def _rows(document: Any) -> Iterator[Any]:
     if isinstance(document, list):
         for element in document:
+            # A row of CloudWatch Logs Insights.
             if isinstance(element, list) and all(
                 isinstance(cell, dict) and "field" in cell for cell in element
             ):
@@ -82,7 +85,7 @@ def _rows(document: Any) -> Iterator[Any]:
         records = next((member for member in members if isinstance(member, list | dict)), None)
         if records is not None:
             yield from _rows(records)
-        elif isinstance(document.get("values"), list):
+        elif isinstance(document.get("values"), list):  # a stream of Loki
             for _, line in document["values"]:
                 yield {"labels": document.get("stream"), "line": line}
         else:
@@ -95,10 +98,10 @@ def _csv_rows(data: bytes) -> Iterator[Any]:
     text_column = next(names[name] for name in _TEXT_COLUMNS if name in names)
     time_column = next((names[name] for name in _TIME_COLUMNS if name in names), "")
     for row in table:
-        text, at = row[text_column] or "", row.get(time_column) or ""
+        text, time = row[text_column] or "", row.get(time_column) or ""
         if text[:1] == "{":
-            is_utc = _INSIGHTS.fullmatch(at)
-            stamp = int(at) if at.isdecimal() else f"{at}Z" if is_utc else at
-            yield {"@timestamp": stamp, "@message": text}
+            if _INSIGHTS_TIME.fullmatch(time):
+                time += "Z"
+            yield {"@timestamp": int(time) if time.isdecimal() else time, "@message": text}
         else:
             yield {"labels": None, "line": text}

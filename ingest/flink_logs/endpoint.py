@@ -31,6 +31,8 @@ Fetch = Callable[[str], AsyncIterator[bytes]]
 
 @dataclass(slots=True)
 class Transfer:
+    """A budget of bytes, perhaps of several clusters."""
+
     left_bytes: int
 
     def take(self, size: int) -> bool:
@@ -113,6 +115,7 @@ class _Reader:
     updates: dict[str, FileCursor] = field(default_factory=dict)
 
     def needs(self, file: ListedLog) -> bool:
+        """Whether it has changed, or has been quiet so long that its last record is complete."""
         cursor = self.cursor.files.get(file.name)
         if file.size > MAX_FILE_BYTES:
             self._skip_large(file, cursor)
@@ -140,13 +143,9 @@ class _Reader:
                         file.name, head[:HEAD_BYTES], file.size, self.cursor.by_process()
                     )
                     reader = LogReader(layout, zone, file=file.name, begin=cursor)
-                unread = (
-                    piece[max(0, len(piece) - (position - cursor.offset)) :]
-                    if position > cursor.offset
-                    else b""
-                )
-                if unread:
-                    records += reader.feed(unread)
+                data = piece[max(0, len(piece) - (position - cursor.offset)) :]
+                if data:
+                    records += reader.feed(data)
                 if position > MAX_FILE_BYTES:
                     break
         except IngestError as error:

@@ -12,9 +12,9 @@ COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 
 
 class Stripped(NamedTuple):
-    """A line without its envelope. ``process``: the writer, "" if the envelope does not name it.
-    ``whole``: false if the rest of the line follows. ``stamp``: the envelope's time in ISO-8601.
-    ``strict``: the prefix cannot be anything else; other prefixes count only before a record.
+    """A line without its envelope. ``process``: the writer, or "". ``whole``: false if the line
+    continues in another envelope. ``stamp``: the envelope's time in ISO-8601. ``strict``: the
+    prefix cannot be anything else; other prefixes count only before a record.
     """
 
     envelope: str
@@ -48,10 +48,7 @@ _CLOUDWATCH_TAIL = re.compile(rb"(" + _STAMP + rb') [^ {}\n]{1,512} (\{"[^\n]*\}
 _PREFIXES = (
     _Prefix(
         "kubectl --prefix",
-        re.compile(
-            rb"\[pod/(?P<host>[^/\]\s]{1,253})/(?P<tag>[^\]\s]{1,253})\] "
-            rb"?"
-        ),
+        re.compile(rb"\[pod/(?P<host>[^/\]\s]{1,253})/(?P<tag>[^\]\s]{1,253})\] ?"),
         strict=True,
     ),
     _Prefix(
@@ -59,8 +56,7 @@ _PREFIXES = (
         re.compile(
             rb"<[0-9]{1,3}>1 (?P<stamp>"
             + _STAMP
-            + rb"|-) (?P<host>[^ ]{1,255}) (?P<tag>[^ ]{1,128}) "
-            rb"[^ ]{1,128} [^ ]{1,64} "
+            + rb"|-) (?P<host>[^ ]{1,255}) (?P<tag>[^ ]{1,128}) [^ ]{1,128} [^ ]{1,64} "
             rb"(?:-|(?:\[(?:[^\]\\]|\\.){0,4000}+\])++)(?: (?:\xef\xbb\xbf)?|$)"
         ),
         strict=True,

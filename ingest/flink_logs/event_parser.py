@@ -4,7 +4,7 @@
 * ``reason``: the entry's code; for checkpoint kinds, the reason of the innermost
   ``CheckpointException`` or of ``reason_text``; for failures, a well-known cause; for
   ``unread_line``, how the line begins.
-* ``reason_text``: the line's own, else the last ``Caused by:``, else the trace's first line.
+* ``reason_text``: that of the line, else the last ``Caused by:``, else the trace's first line.
 
 ``spark_jobs.transforms.event_batches`` turns these into columns.
 """
@@ -60,6 +60,7 @@ FAILURE_KINDS = frozenset(
 )
 
 DESCRIBED_KINDS = frozenset({"tm_disconnected", "worker_terminated"})
+"""Their reason text continues up to the stack trace."""
 
 INT_FIELDS = frozenset(
     {
@@ -131,18 +132,18 @@ _BY_OPENING = {
     for opening in {entry.starts[:_OPENING_CHARS] for entry in _ENTRIES if entry.starts}
 }
 _BY_OPENING_OR_CONTENT = {
-    opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _BY_CONTENT)
-    for opening, known in _BY_OPENING.items()
+    opening: tuple(entry for entry in _ENTRIES if entry in entries or entry in _BY_CONTENT)
+    for opening, entries in _BY_OPENING.items()
 }
 _UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, (), (), None, None)
-_CAUSED = "Caused by: "
+_CAUSED_BY = "Caused by: "
 _BRACKETS = (")", "]")
 _LOGGER_AT_END = re.compile(
     r" (?:\((?:[a-z][a-z0-9_]{0,60}\.){2,20}[A-Z][A-Za-z0-9_$]{0,200}(?::[0-9?]{1,9})?\)"
     r"|\[[A-Z][A-Za-z0-9_$]{0,200} [A-Za-z][^\[\] ]{0,200}\])"
 ).fullmatch
 _EMPTY_PLACEHOLDER = "{}"
-"""Flink prints a placeholder if an exception replaces its value: the trace has the reason."""
+"""Flink prints a placeholder if its value is an exception: the trace has the reason."""
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 
@@ -169,13 +170,13 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
     if line[-1:] in _BRACKETS:
         line = without_logger(line)
     detail = (shortened(trace, DETAIL_CHARS) or None) if trace else None
-    read = _read(line)
-    if read is None:
+    entry_and_values = _find_entry(line)
+    if entry_and_values is None:
         return _parse_trace(line, detail) if level in KEPT_LEVELS else None
-    entry, values = read
+    entry, values = entry_and_values
     if entry is _UNREAD:
-        in_trace = _parse_trace(line, detail) if level in KEPT_LEVELS else None
-        return in_trace or (UNREAD, (), (), values[0], None, line[:MESSAGE_CHARS], detail)
+        trace_event = _parse_trace(line, detail) if level in KEPT_LEVELS else None
+        return trace_event or (UNREAD, (), (), values[0], None, line[:MESSAGE_CHARS], detail)
     fields = entry.fields
     if entry.below:
         name, search = entry.below
@@ -196,13 +197,10 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
         return entry.kind, fields, values, reason, None, line[:MESSAGE_CHARS], None
     if reason_text and detail and entry.kind in DESCRIBED_KINDS:
         reason_text = f"{reason_text} {_lines_before_trace(detail)}".rstrip()
-    if reason_text is None or (entry.kind == "task_state" and detail and _CAUSED in detail):
+    if reason_text is None or (entry.kind == "task_state" and detail and _CAUSED_BY in detail):
         reason_text = cause_line(detail)
-    if reason_text:
-        reason_text = reason_text[:MESSAGE_CHARS]
-        reason = reason or _reason(entry.kind, detail, reason_text)
-    elif detail:
-        reason = reason or _reason(entry.kind, detail, None)
+    reason_text = reason_text and reason_text[:MESSAGE_CHARS]
+    reason = reason or _reason(entry.kind, detail, reason_text)
     return entry.kind, fields, values, reason, reason_text, line[:MESSAGE_CHARS], detail
 
 
@@ -230,7 +228,7 @@ def _lines_before_trace(detail: str) -> str:
 def cause_line(detail: str | None) -> str | None:
     if not detail:
         return None
-    _, _, cause = detail.rpartition(_CAUSED)
+    _, _, cause = detail.rpartition(_CAUSED_BY)
     return cause.partition("\n")[0] or None
 
 
@@ -243,6 +241,7 @@ def path_of(text: str) -> str | None:
 
 
 def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
+    """Vertex id, subtask and attempt, which execution ids have since 1.16."""
     parts = execution_id.split("_")
     return (
         (parts[1], int(parts[2]), int(parts[3]))
@@ -251,7 +250,7 @@ def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
     )
 
 
-def _read(line: str) -> tuple[_Entry, Values] | None:
+def _find_entry(line: str) -> tuple[_Entry, Values] | None:
     if len(line) > READ_CHARS:
         line = line[:READ_CHARS]
     if "\x01" in line:
@@ -265,10 +264,10 @@ def _read(line: str) -> tuple[_Entry, Values] | None:
     for entry in _BY_CONTENT:
         if entry.contains in line and (match := entry.match(line)):
             return entry, _values(entry, match)
-    return _read_tolerantly(line, _BY_OPENING_OR_CONTENT.get(opening, _BY_CONTENT))
+    return _find_tolerant_entry(line, _BY_OPENING_OR_CONTENT.get(opening, _BY_CONTENT))
 
 
-def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Values] | None:
+def _find_tolerant_entry(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Values] | None:
     candidates = [
         entry for entry in entries if line.startswith(entry.starts) and entry.contains in line
     ]
@@ -278,16 +277,11 @@ def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Valu
             return tolerant, _values(tolerant, match)
     if line.startswith(IGNORED_STARTS):
         return None
-    # An opening of one word is no sign: many lines begin with such a word.
-    known = next(
-        (
-            opening
-            for entry in candidates
-            if " " in (opening := (entry.starts or entry.contains).strip())
-        ),
-        None,
-    )
-    return (_UNREAD, (known,)) if known else None
+    for entry in candidates:
+        opening = (entry.starts or entry.contains).strip()
+        if " " in opening:  # many lines begin with the one word of other openings
+            return _UNREAD, (opening,)
+    return None
 
 
 def _values(entry: _Entry, match: re.Match[str]) -> Values:

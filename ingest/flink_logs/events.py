@@ -6,8 +6,8 @@ from datetime import datetime
 class LogEvent:
     """``execution_id``: 32 hex digits up to 1.15, from 1.16 on
     ``{graph}_{vertex}_{subtask}_{attempt}``. ``subtask`` is 0-based, although the ``i`` of
-    ``(i/p)`` in logs is 1-based. ``path``: path of a checkpoint or savepoint, or of the object for
-    which a store failed. ``count``: number of tasks or attempts.
+    ``(i/p)`` in logs is 1-based. ``path``: of a checkpoint or savepoint, or of the object for which
+    a store failed. ``count``: number of tasks or attempts.
     """
 
     kind: str

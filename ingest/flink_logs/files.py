@@ -30,7 +30,9 @@ _UNPACKERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """``size``: bytes in storage (packed). ``changed``: another text if the content may differ."""
+    """``size``: bytes in storage (packed). ``changed``: another text if the content may differ.
+    ``own``: the file may be in Weir's own folder.
+    """
 
     path: str
     size: int
@@ -42,31 +44,31 @@ class LogFile:
 
 
 def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[LogFile], list[Skip]]:
-    """Files that match a glob (local path or fsspec URI), each once, the oldest of a process first.
-    In Weir's own folder, only files that match ``own_globs``: see :mod:`ingest.local_directories`.
+    """Files that match a glob (path or fsspec URI), each once, the oldest of a process first. Files
+    in Weir's own folder must match ``own_globs``: see ``ingest.local_directories``.
     """
     files: dict[str, LogFile] = {}
     skips: list[Skip] = []
     for pattern in globs:
         own = pattern in own_globs
-        refused: dict[str, str] = {}
+        refusals: dict[str, str] = {}
         try:
             filesystem, path = filesystem_of(pattern)
             is_limited = not own and local_path(pattern) is not None
             with as_os_error():
                 matches = (
                     filesystem.glob(path, detail=True).values()
-                    if _is_glob(path)
+                    if any(mark in path for mark in "*?[")
                     else [filesystem.info(path)]
                 )
             for info in matches:
                 if info.get("type") != "file":
                     continue
                 if is_limited and (refusal := refusal_of_file(info["name"])):
-                    refused.setdefault(refusal, info["name"])
+                    refusals.setdefault(refusal, info["name"])
                     continue
                 uri = _uri(pattern, filesystem, info["name"])
-                if _is_text(uri):
+                if _is_utf8(uri):
                     files[uri] = LogFile(uri, int(info.get("size") or 0), _change_marker(info), own)
                 else:
                     skips.append(
@@ -92,7 +94,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
             )
         # One file for each refusal, since the pattern may match thousands.
         skips += [
-            Skip(redact(name), "unreadable_file", sentence) for sentence, name in refused.items()
+            Skip(redact(name), "unreadable_file", sentence) for sentence, name in refusals.items()
         ]
     return sorted(files.values(), key=lambda file: age_order(file.path)), skips
 
@@ -111,14 +113,10 @@ def open_unpacked(path: str, is_trusted: bool = True) -> IO[bytes]:
 
 
 def read_files(
-    paths: Iterable[str],
-    *,
-    cluster: str,
-    layout: str = "flink",
-    time_zone: str = "UTC",
+    paths: Iterable[str], *, cluster: str, layout: str = "flink", time_zone: str = "UTC"
 ) -> Iterator[Observed]:
-    """Records and skips in batches, the oldest file of each process first. ``observed_at`` is the
-    time of the newest record so far.
+    """Records and skips in batches, the oldest file of a process first. ``observed_at``: time of
+    the newest record so far.
     """
     newest: datetime | None = None
     for path in sorted(paths, key=age_order):
@@ -130,13 +128,9 @@ def read_files(
 
 
 def read_file(
-    path: str,
-    *,
-    layout: str = "flink",
-    time_zone: str = "UTC",
-    keep: Keep = "events",
+    path: str, *, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events"
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
-    """Records and skips, in batches. A bad file becomes a skip."""
+    """Records and skips in batches. A bad file becomes a skip."""
     compiled = layout_of(layout)
     reader = LogReader(compiled, zone_of(time_zone, compiled), file=path, keep=keep)
     records: list[LogRecord] = []
@@ -160,16 +154,13 @@ def read_file(
 
 
 def unreadable(path: str, error: BaseException) -> Skip:
-    if isinstance(error, NotAllowed):
-        return Skip(redact(path), "unreadable_file", str(error))
-    return Skip(
-        redact(path),
-        "unreadable_file",
-        message(
+    detail = str(error)
+    if not isinstance(error, NotAllowed):
+        detail = message(
             "It could not be read to its end ({why:name}); check that it is complete and readable.",
             why=error_text(error, remote="://" in path),
-        ),
-    )
+        )
+    return Skip(redact(path), "unreadable_file", detail)
 
 
 def no_header(path: str) -> Skip:
@@ -183,16 +174,12 @@ def no_header(path: str) -> Skip:
     )
 
 
-def _is_text(path: str) -> bool:
+def _is_utf8(path: str) -> bool:
     try:
         path.encode()
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_glob(path: str) -> bool:
-    return any(mark in path for mark in "*?[")
 
 
 def _uri(pattern: str, filesystem: Any, name: str) -> str:
@@ -208,7 +195,7 @@ def _change_marker(info: dict[str, Any]) -> str:
 
 
 def error_text(error: BaseException, *, remote: bool) -> str:
-    """Leaves out what a remote server says: someone may have entered the URI to probe it."""
+    """Leaves out a remote server's text: someone may have entered the URI to probe it."""
     text = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)
     return text or (f"it answered {status}" if isinstance(status, int) else type(error).__name__)

@@ -24,8 +24,8 @@ _MESSAGE = b'"message":'
 
 
 def is_routine(line: bytes) -> bool:
-    """Whether the line surely is a record of INFO or below that the pattern table does not read.
-    It need not be decoded.
+    """Whether the line surely is a record of INFO or below that the pattern table does not read: it
+    need not be decoded.
     """
     at = line.find(_MESSAGE) + len(_MESSAGE)
     if at < len(_MESSAGE) or not line.startswith(b"{") or not line.endswith(b"}"):
@@ -122,8 +122,8 @@ class JsonRecord(NamedTuple):
 
 
 def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripped | None:
-    """``None`` for another kind of object. ``stamp``: the envelope's time, for a record without
-    time. Raises ``ValueError`` with the reason.
+    """``None`` for an object that is neither record nor envelope. ``stamp``: the envelope's time,
+    for a record without time. Raises ``ValueError`` with the reason.
     """
     if len(line) > MAX_JSON_BYTES:
         raise ValueError(f"it is longer than {MAX_JSON_BYTES} bytes")
@@ -136,15 +136,14 @@ def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripp
     if not isinstance(document, dict):
         return None
     document = _without_cloudwatch(document)
-    names = _names(tuple(document))
-    record = _record(document, names, zone, stamp.decode("ascii", "ignore"))
-    for _ in range(MAX_WRAPS):
-        if record or not (inner := _first(document, names.wraps, (dict,))):
+    for wraps_left in range(MAX_WRAPS, -1, -1):
+        names = _names(tuple(document))
+        record = _record(document, names, zone, stamp.decode("ascii", "ignore"))
+        inner = _first(document, names.wraps, (dict,)) if wraps_left and not record else None
+        if not inner:
             break
         outer = {name: value for name, value in document.items() if value is not inner}
         document = {**outer, **inner}
-        names = _names(tuple(document))
-        record = _record(document, names, zone, stamp.decode("ascii", "ignore"))
     return record or _envelope(document, names)
 
 
@@ -162,6 +161,8 @@ def _without_cloudwatch(document: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Names(NamedTuple):
+    """Members that may be the time, the level and so on, the likeliest first."""
+
     times: tuple[str, ...]
     levels: tuple[str, ...]
     loggers: tuple[str, ...]
@@ -221,11 +222,16 @@ def _envelope(document: dict[str, Any], names: _Names) -> Stripped | None:
     is_docker = (
         isinstance(document.get("log"), str) and "time" in document and "kubernetes" not in document
     )
-    ended = text.endswith("\n")
-    content = (text[:-1] if ended else text).encode("utf-8", "replace")
+    has_line_end = text.endswith("\n")
+    content = (text[:-1] if has_line_end else text).encode("utf-8", "replace")
     envelope = "Docker json-file" if is_docker else "JSON of a log shipper"
     return Stripped(
-        envelope, _pod(document), stream, content, ended or not is_docker, str(stamp).encode()
+        envelope,
+        _pod(document),
+        stream,
+        content,
+        has_line_end or not is_docker,
+        str(stamp).encode(),
     )
 
 
@@ -236,9 +242,8 @@ def _ecs_member(document: Mapping[str, Any], name: str) -> Any:
 def _level(level: Any) -> str | None:
     if isinstance(level, str):
         return level.strip().upper()[:20]
-    if isinstance(level, int) and not isinstance(level, bool):
-        return _SYSLOG_LEVELS[level] if 0 <= level < len(_SYSLOG_LEVELS) else None
-    return None
+    is_known = type(level) is int and 0 <= level < len(_SYSLOG_LEVELS)
+    return _SYSLOG_LEVELS[level] if is_known else None
 
 
 def _pod(document: Mapping[str, Any]) -> str:
@@ -291,12 +296,13 @@ def _with_trace(message: str, document: Mapping[str, Any], names: Iterable[str])
         trace = trace or _trace(document[name])
     if not trace and isinstance(error := document.get("error"), dict):
         trace = _trace(error.get("stack_trace"))
-    if not trace and isinstance(full := document.get("full_message"), str) and full != message:
-        trace = full.removeprefix(message).lstrip("\n")
+    full_message = document.get("full_message")  # of GELF
+    if not trace and isinstance(full_message, str) and full_message != message:
+        trace = full_message.removeprefix(message).lstrip("\n")
     return f"{message}\n{trace.rstrip()}" if trace else message
 
 
-def _trace(throwable: Any, causes: int = 0) -> str:
+def _trace(throwable: Any, depth: int = 0) -> str:
     if isinstance(throwable, str):
         return throwable
     if isinstance(throwable, list):
@@ -315,7 +321,7 @@ def _trace(throwable: Any, causes: int = 0) -> str:
         f"{kind}: {text}" if text is not None else kind,
         *(_frame(frame) for frame in frames[:MAX_FRAMES]),
     ]
-    if causes < MAX_CAUSES and (cause := _trace(throwable.get("cause"), causes + 1)):
+    if depth < MAX_CAUSES and (cause := _trace(throwable.get("cause"), depth + 1)):
         lines.append(f"Caused by: {cause}")
     return "\n".join(lines) if any(lines) else ""
 

@@ -1,7 +1,7 @@
 """How lines of logs begin: Flink's default layouts, or any log4j ``PatternLayout``.
 
-A layout is a regular expression for the first line of a record, and the literal with which every
-record begins: files are split at it.
+A layout is a regular expression for the first line of a record, and the literal with which records
+begin: files are split at it.
 """
 
 import re
@@ -42,8 +42,8 @@ class Layout:
         return re.compile(self.second_regex)
 
     def instant(self, second: str, zone: ZoneInfo) -> datetime | None:
-        """``None`` if ``second`` is not a time. If daylight saving repeats an hour, the first
-        instant.
+        """``None`` if ``second`` is not a time. If daylight saving repeats an hour, the time is in
+        the first one.
         """
         match = self._compiled_second.fullmatch(second)
         if not match:
@@ -76,8 +76,8 @@ FLINK = Layout(
     # MDC. All parts are possessive or atomic, so that a line without match costs little.
     r"^([0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}),([0-9]{3}) "
     r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ++"
-    # It is first checked that a space follows: a negated class of one character is several times as
-    # fast as one of two.
+    # First, a space must follow: a negated class of one character is several times as fast as one
+    # of two.
     r"(?!- )(?=[^\n]* )([^ ]++) ++(?>- |[^\n]*? - )",
     ("second", "fraction", "level", "logger"),
     r"([0-9]{2})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
@@ -128,17 +128,14 @@ LOGGER_LAST = Layout(
     r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
     "yMdHms",
 )
-"""Kafka's default: the message follows the level, and may end with the logger in brackets
-(:func:`ingest.flink_logs.event_parser.without_logger`).
+"""Kafka's default: the message may end with the logger in brackets
+(``event_parser.without_logger``).
 """
 SHORT = Layout(
     "log4j 1, short",
     "",
-    (
-        rf"^([0-9]{{2}}/[0-9]{{2}}/[0-9]{{2}} "
-        rf"[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}})(?:[.,]([0-9]{{1,9}}))? "
-        rf"++{_BEFORE_MESSAGE}"
-    ),
+    rf"^([0-9]{{2}}/[0-9]{{2}}/[0-9]{{2}} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}})(?:[.,]([0-9]{{1,9}}))? "
+    rf"++{_BEFORE_MESSAGE}",
     ("second", "fraction", "level", "logger"),
     r"([0-9]{2})/([0-9]{2})/([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
     "yMdHms",
@@ -172,15 +169,15 @@ def layout_of(spec: str) -> Layout:
 
 
 def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:
-    wanted = layout.zone or name or "UTC"
+    zone = layout.zone or name or "UTC"
     try:
-        return ZoneInfo(wanted)
+        return ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise Refused(
             message(
                 "There is no time zone {wanted:text}; give an IANA name such as UTC or "
                 "Asia/Shanghai.",
-                wanted=f"{wanted!r}",
+                wanted=f"{zone!r}",
             )
         ) from error
 
@@ -213,16 +210,18 @@ def uncoloured(line: bytes) -> bytes:
 
 
 class LineLayouts:
-    """``undated``: a line had a time, but its day is unknown."""
+    """The layouts of lines; the declared one is the own. ``day`` is for lines with only a time of
+    day. ``undated``: the day of such a line is unknown.
+    """
 
     def __init__(self, layout: Layout, zone: ZoneInfo, day: date | None) -> None:
         self._layout, self._zone, self._day = layout, zone, day
         self.undated = False
         self.may_begin_objects = layout.opening[:1] in ("", "{")
-        own = re.escape(layout.opening.encode()) + layout.header.encode().removeprefix(b"^")
-        self.own = re.compile(own).match
-        self._other_line = re.compile(rb"\n(?!" + own + rb")" + _OTHER_LINES).search
-        self._other_first_line = re.compile(rb"(?!" + own + rb")" + _OTHER_LINES).match
+        own_header = re.escape(layout.opening.encode()) + layout.header.encode().removeprefix(b"^")
+        self.own = re.compile(own_header).match
+        self._other_line = re.compile(rb"\n(?!" + own_header + rb")" + _OTHER_LINES).search
+        self._other_first_line = re.compile(rb"(?!" + own_header + rb")" + _OTHER_LINES).match
 
     def are_own(self, block: bytes) -> bool:
         """Whether each line has the declared layout or continues a record of it."""
@@ -255,6 +254,7 @@ class LineLayouts:
         return None, coloured
 
     def _day_of(self, line: bytes, stamp: bytes) -> date | None:
+        """The day on which the line's time of day is nearest to the envelope's time."""
         try:
             at = datetime.fromisoformat(stamp.decode("ascii")) if stamp else None
         except (ValueError, UnicodeDecodeError):
@@ -263,5 +263,5 @@ class LineLayouts:
             return self._day
         local = at.astimezone(self._zone)
         late_hours = local.hour - int(line[:2])
-        ordinal = local.toordinal() + (1 if late_hours > 12 else -1 if late_hours < -12 else 0)
-        return date.fromordinal(ordinal)
+        shift_days = (late_hours > 12) - (late_hours < -12)
+        return date.fromordinal(local.toordinal() + shift_days)

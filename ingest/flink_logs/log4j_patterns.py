@@ -1,7 +1,7 @@
 """Turns a log4j ``PatternLayout`` into a regular expression for the first line of a record.
 
-The expression takes bounded time on any line: repetitions are possessive, and each text is inside
-an atomic group and ends at the first match of the next part.
+It takes bounded time on any line: repetitions are possessive, and a text is in an atomic group and
+ends at the first match of the next part.
 """
 
 import re
@@ -38,18 +38,18 @@ _TOKEN = re.compile(r"'[^']*'|([A-Za-z])\1*+|[^A-Za-z']+")
 @dataclass(frozen=True)
 class LogDate:
     """``second`` matches the time up to the second, with a group for each letter of ``parts``
-    (``yMdHms``). ``rest`` matches the rest of the time.
+    (``yMdHms``). ``after_second`` matches what follows.
     """
 
     second: str
     parts: str
-    rest: str
+    after_second: str
     has_fraction: bool
     zone: str
 
     @property
     def regex(self) -> str:
-        return f"({self.second.replace('([', '[').replace('})', '}')}){self.rest}"
+        return f"({self.second.replace('([', '[').replace('})', '}')}){self.after_second}"
 
     @property
     def begins_with_year(self) -> bool:
@@ -68,17 +68,18 @@ def unreadable_layout(pattern: str, why: str) -> Refused:
 
 
 def date_of(layout: str, options: list[str]) -> LogDate:
-    pattern = _DATE_FORMATS.get(options[0] if options else "", options[0] if options else "")
-    second = parts = rest = ""
+    name = options[0] if options else ""
+    pattern = _DATE_FORMATS.get(name, name)
+    second = parts = after_second = ""
     has_fraction = False
     for token in (match[0] for match in _TOKEN.finditer(pattern)):
         if token in _LETTERS and not has_fraction:
             letter, digits = _LETTERS[token]
             parts += letter
-            second += f"{rest}([0-9]{{{digits}}})"
-            rest = ""
+            second += f"{after_second}([0-9]{{{digits}}})"
+            after_second = ""
         elif set(token) == {"S"} and len(parts) == 6 and not has_fraction:
-            rest += f"([0-9]{{{len(token)}}})"
+            after_second += f"([0-9]{{{len(token)}}})"
             has_fraction = True
         elif token[0].isalpha():
             raise unreadable_layout(
@@ -90,7 +91,7 @@ def date_of(layout: str, options: list[str]) -> LogDate:
                 ),
             )
         else:
-            rest += re.escape(token.strip("'"))
+            after_second += re.escape(token.strip("'"))
     if sorted(parts) != sorted("yMdHms"):
         raise unreadable_layout(
             layout,
@@ -98,7 +99,9 @@ def date_of(layout: str, options: list[str]) -> LogDate:
                 "its date {pattern:text} lacks the day or the time of day", pattern=f"{pattern!r}"
             ),
         )
-    return LogDate(second, parts, rest, has_fraction, options[1] if len(options) > 1 else "")
+    return LogDate(
+        second, parts, after_second, has_fraction, options[1] if len(options) > 1 else ""
+    )
 
 
 LONGEST_PATTERN = 500
@@ -222,48 +225,56 @@ def _require_ends(pattern: str, parts: Sequence[_Part]) -> None:
 def _header(parts: Sequence[_Part], date: LogDate) -> tuple[str, tuple[str, ...]]:
     regex = ""
     groups: list[str] = []
-    in_text = False
-    for at, part in enumerate(parts[:-1]):
+    is_text_open = False
+    for index, part in enumerate(parts[:-1]):
         if part.kind == "literal":
-            regex += _literal(parts, at)
+            regex += _literal(parts, index)
         elif part.kind == "date":
             regex += date.regex
             groups += ["second", *(["fraction"] if date.has_fraction else [])]
         elif part.kind == "text":
-            regex += ")" * in_text + r"(?>[^\n]{0,300}?"
-            in_text = True
+            regex += ")" * is_text_open + r"(?>[^\n]{0,300}?"
+            is_text_open = True
         else:
-            if _takes_spaces(parts, at) and at and parts[at - 1].text.endswith(" "):
+            if _may_have_space(parts, index) and index and parts[index - 1].text.endswith(" "):
                 # Without a value, the next literal follows at once.
-                regex += f"(?:(?!{_literal(parts, at + 1)}){_PADDING})?+"
-            regex += _word(part.kind, parts[at + 1 :])
+                regex += f"(?:(?!{_literal(parts, index + 1)}){_PADDING})?+"
+            regex += _word(part.kind, parts[index + 1 :])
             groups += [part.kind] if part.kind in ("level", "logger") else []
-    return regex + ")" * in_text, tuple(groups)
+    return regex + ")" * is_text_open, tuple(groups)
 
 
-def _literal(parts: Sequence[_Part], at: int) -> str:
-    text = parts[at].text
-    last = " " if text.endswith(" ") and _takes_spaces(parts, at + 1) else ""
-    text = text.rstrip(" ") if last else text
-    return re.sub(" +", _SPACES, re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", text)) + last
+def _literal(parts: Sequence[_Part], index: int) -> str:
+    text = parts[index].text
+    last_space = " " if text.endswith(" ") and _may_have_space(parts, index + 1) else ""
+    text = text.rstrip(" ") if last_space else text
+    return re.sub(" +", _SPACES, re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", text)) + last_space
 
 
-def _takes_spaces(parts: Sequence[_Part], at: int) -> bool:
-    kind = parts[at].kind
+def _may_have_space(parts: Sequence[_Part], index: int) -> bool:
+    kind = parts[index].kind
     if kind not in ("logger", "word"):
         return kind == "text"
-    after = parts[at + 1]
-    return after.kind == "literal" and after.text.startswith(" ") and bool(after.text.strip(" "))
+    following = parts[index + 1]
+    return (
+        following.kind == "literal"
+        and following.text.startswith(" ")
+        and bool(following.text.strip(" "))
+    )
 
 
 def _word(kind: str, following: Sequence[_Part]) -> str:
+    """A word ends at the first character of the text that follows, or at the last of these
+    characters if the word may contain it.
+    """
     end = following[0].text[0] if following[0].kind == "literal" else ""
-    later = _later_ends(following)
+    later_ends = _later_ends(following)
     if kind == "level":
         is_last, regex = end.isupper(), "[A-Z]{1,20}"
     else:
-        is_last = (end in _NAME_CHARS or not end.isascii()) and end not in later
-        regex = rf"[^ \n{''.join(map(re.escape, later if is_last else end.strip(' ')))}]{{0,300}}"
+        is_last = (end in _NAME_CHARS or not end.isascii()) and end not in later_ends
+        excluded = later_ends if is_last else end.strip(" ")
+        regex = rf"[^ \n{''.join(map(re.escape, excluded))}]{{0,300}}"
     regex += "" if is_last else "+"
     if kind != "word":
         regex = f"({regex})"
@@ -273,12 +284,13 @@ def _word(kind: str, following: Sequence[_Part]) -> str:
 
 
 def _later_ends(following: Sequence[_Part]) -> str:
+    """First characters of later literals, up to the first space."""
     ends = ""
-    for at, (kind, text) in enumerate(following):
+    for index, (kind, text) in enumerate(following):
         if kind not in ("literal", "level", "logger", "word"):
             break
         if kind == "literal":
-            ends += text[0] if at and text[0].isascii() else ""
+            ends += text[0] if index and text[0].isascii() else ""
             if " " in text:
                 break
     return ends.replace(" ", "")

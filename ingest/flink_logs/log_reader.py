@@ -1,11 +1,12 @@
 """Turns the bytes of a log file into records, whatever their envelope and layout.
 
-Each line is read by itself. Its envelope names its stream: there is one for each container and
-output. A header of any known layout begins a record. For speed, a file in the declared layout
-without envelopes is not split line by line.
+Each line is read by itself. Its envelope names its stream: one for each container and output. A
+header of any known layout begins a record. Files in the declared layout without envelopes are not
+split line by line, for speed.
 
-Add an envelope to ``envelopes`` (of JSON: to ``json_records``), and a layout to ``layouts``. Add its
-first characters to ``layouts._OTHER_LINES``, and a writer to ``tests/ingest/flink_logs/wrapped.py``.
+Add an envelope to ``envelopes`` (of JSON: to ``json_records``), and a layout to ``layouts``. Add
+its first characters to ``layouts._OTHER_LINES``, and a writer to
+``tests/ingest/flink_logs/wrapped.py``.
 """
 
 import re
@@ -35,9 +36,10 @@ from ingest.records import LogRecord, Skip
 from ingest.redaction.texts import redact
 
 MAX_DEPTH = 3
-MAX_KNOWN = 1024
-LONGEST_KEPT, MOST_KEPT = 300, 100
-BEFORE = -1
+MAX_PREFIXES = 1024
+MAX_STORED_PREFIXES, MAX_PREFIX_CHARS = 100, 300
+EARLIER = -1
+"""Offset of a prefix from an earlier reading."""
 
 _WRAPPED_JSON = re.compile(
     rb'"(?:log|MESSAGE|line|@message|textPayload|LogMessage|LogEntry|content|_raw)" ?: ?"'
@@ -46,26 +48,26 @@ _WRAPPED_JSON = re.compile(
 
 
 class EnvelopeStripper:
-    """``known``: prefixes that were before a record, each with the offset of its first line.
+    """``prefixes``: those that were before a record, each with the offset of its first line.
     ``at``: the offset of the current line.
     """
 
     def __init__(self, lines: LineLayouts, zone: ZoneInfo) -> None:
-        self.known: dict[str, int] = {}
-        self.at = BEFORE
+        self.prefixes: dict[str, int] = {}
+        self.at = EARLIER
         self._lines, self._zone = lines, zone
 
     @staticmethod
     def may_wrap(block: bytes) -> bool:
         return _WRAPPED_JSON(block) is not None
 
-    def stripped(self, line: bytes, within: tuple[str, ...] = ()) -> Stripped | None:
-        """``None`` without an envelope. ``within``: outer envelopes, whose kinds cannot repeat."""
+    def stripped(self, line: bytes, outside: tuple[str, ...] = ()) -> Stripped | None:
+        """``None`` without an envelope. ``outside``: kinds of the outer envelopes."""
         for outer in self._envelopes(line):
-            if outer.envelope in within:
+            if outer.envelope in outside:
                 continue
-            deeper = len(within) + 1 < MAX_DEPTH and not self._lines.own(outer.content)
-            inner = self.stripped(outer.content, (*within, outer.envelope)) if deeper else None
+            may_nest = len(outside) + 1 < MAX_DEPTH and not self._lines.own(outer.content)
+            inner = self.stripped(outer.content, (*outside, outer.envelope)) if may_nest else None
             if inner is not None:
                 process = "/".join(filter(None, (outer.process, inner.process)))
                 inner = Stripped(
@@ -76,19 +78,21 @@ class EnvelopeStripper:
                     inner.whole and outer.whole,
                     inner.stamp or outer.stamp,
                 )
-            known = f"{outer.envelope}\t{outer.process}"
-            if outer.strict or known in self.known:
+            prefix = f"{outer.envelope}\t{outer.process}"
+            if outer.strict or prefix in self.prefixes:
                 return inner or outer
-            if inner is not None or self._begins(outer.content):
-                if len(self.known) < MAX_KNOWN:
-                    self.known[known] = self.at
+            if inner is not None or self._begins_record(outer.content):
+                if len(self.prefixes) < MAX_PREFIXES:
+                    self.prefixes[prefix] = self.at
                 return inner or outer
         return None
 
     def prefixes_before(self, offset: int) -> list[str]:
         return [
-            known for known, at in self.known.items() if at < offset and len(known) <= LONGEST_KEPT
-        ][:MOST_KEPT]
+            prefix
+            for prefix, at in self.prefixes.items()
+            if at < offset and len(prefix) <= MAX_PREFIX_CHARS
+        ][:MAX_STORED_PREFIXES]
 
     def _envelopes(self, line: bytes) -> Iterable[Stripped]:
         if line[:1] == b"{":
@@ -101,12 +105,12 @@ class EnvelopeStripper:
                     return
                 if isinstance(record, Stripped):
                     yield record
-        elif (known := cri(line) or cloudwatch(line)) is not None:
-            yield known
+        elif (stripped := cri(line) or cloudwatch(line)) is not None:
+            yield stripped
         else:
             yield from match_prefixes(line)
 
-    def _begins(self, line: bytes) -> bool:
+    def _begins_record(self, line: bytes) -> bool:
         if self._lines.have_header(line):
             return True
         try:
@@ -122,7 +126,8 @@ StreamKey = tuple[str, str, str]
 @dataclass(slots=True)
 class LogStream:
     """The splitter's offset ``canonical[i]`` is the offset ``physical[i]`` of the file. Lines
-    before ``floor`` were returned already. ``partial``: a line whose rest follows.
+    before ``floor`` were returned already. ``begun_at``: offset of the last record. ``partial``: a
+    line that continues in another envelope. ``split_bytes``: what the splitter got.
     """
 
     key: StreamKey
@@ -134,25 +139,27 @@ class LogStream:
     begun_at: int = -1
     partial: bytes = b""
     partial_at: int = -1
-    given: int = 0
+    split_bytes: int = 0
     canonical: list[int] = field(default_factory=list)
     physical: list[int] = field(default_factory=list)
 
-    def place(self, offset: int) -> int:
+    def file_offset(self, offset: int) -> int:
         index = bisect_right(self.canonical, offset) - 1
         return self.physical[index] + offset - self.canonical[index] if index >= 0 else offset
 
-    def begins(self) -> int | None:
-        record_at = self.place(self.splitter.resume_offset) if self.splitter.pending else None
-        return min(
-            (at for at in (record_at, self.partial_at if self.partial else None) if at is not None),
-            default=None,
-        )
+    def unfinished_at(self) -> int | None:
+
+        offsets = []
+        if self.splitter.pending:
+            offsets.append(self.file_offset(self.splitter.resume_offset))
+        if self.partial:
+            offsets.append(self.partial_at)
+        return min(offsets, default=None)
 
     def forget_places(self) -> None:
         if len(self.canonical) > KEPT_PLACES:
-            done = max(bisect_right(self.canonical, self.splitter.resume_offset) - 1, 0)
-            del self.canonical[:done], self.physical[:done]
+            count = max(bisect_right(self.canonical, self.splitter.resume_offset) - 1, 0)
+            del self.canonical[:count], self.physical[:count]
 
 
 MAX_LINE_BYTES = 1024 * 1024
@@ -164,7 +171,7 @@ _PLAIN: StreamKey = ("", "", "")
 
 
 class LogReader:
-    """``layout`` is tried first. ``begin``: how far the file was read, see :meth:`resumption`."""
+    """``layout`` is tried first. ``begin``: see ``resumption``."""
 
     def __init__(
         self,
@@ -187,13 +194,13 @@ class LogReader:
         self._settled = begin.settled
         self._carry, self._carry_at = b"", begin.offset
         self._mid_line = begin.mid_record
-        self._hole = begin.offset == 0 and not begin.mid_record
+        self._is_in_hole = begin.offset == 0 and not begin.mid_record
         self._ended_headers = 0
         self._skipped: Counter[str] = Counter()
         self._streams: OrderedDict[StreamKey, LogStream] = OrderedDict()
         self._lines = LineLayouts(layout, zone, day_of(file))
         self._stripper = EnvelopeStripper(self._lines, zone)
-        self._stripper.known = dict.fromkeys(begin.prefixes, BEFORE)
+        self._stripper.prefixes = dict.fromkeys(begin.prefixes, EARLIER)
         self._out: list[tuple[str, RawRecord]] = []
 
     @property
@@ -204,37 +211,34 @@ class LogReader:
     @property
     def pending(self) -> bool:
         return bool(self._carry and not self._mid_line) or any(
-            stream.begins() is not None for stream in self._streams.values()
+            stream.unfinished_at() is not None for stream in self._streams.values()
         )
 
     @property
     def resume_offset(self) -> int:
-        return min(
-            [
-                self._carry_at,
-                *(at for stream in self._streams.values() if (at := stream.begins()) is not None),
-            ]
-        )
+        offsets = [stream.unfinished_at() for stream in self._streams.values()]
+        return min([self._carry_at, *(offset for offset in offsets if offset is not None)])
 
     def resumption(self) -> dict[str, Any]:
-        begun = [
+        streams = [
             (*key, at)
             for key, stream in self._streams.items()
-            if (at := stream.begins()) is not None
+            if (at := stream.unfinished_at()) is not None
         ]
         cursor: dict[str, Any] = {
             "offset": self.resume_offset,
-            "mid_record": self._mid_line and not begun,
+            "mid_record": self._mid_line and not streams,
             "pending": self.pending,
             "seen": self._counts.recent(),
         }
-        if begun and len(self._streams) > 1:
-            cursor |= {"settled": self._carry_at, "streams": begun}
+        if streams and len(self._streams) > 1:
+            cursor |= {"settled": self._carry_at, "streams": streams}
         if prefixes := self._stripper.prefixes_before(self.resume_offset):
             cursor["prefixes"] = prefixes
         return cursor
 
     def learn(self, head: bytes) -> None:
+        """Finds prefixes, and returns no records."""
         if not self._lines.are_own(head):
             for line in head.split(b"\n")[:-1]:
                 if not self._lines.own(line):
@@ -249,13 +253,13 @@ class LogReader:
         return self._records()
 
     def _feed(self, data: bytes) -> None:
-        if self._hole:
+        if self._is_in_hole:
             # After copy-and-truncate rotation, a writer goes on at its old position, after zeros.
             # Editors of Windows begin a file with a byte order mark.
             size = len(data)
             data = data.lstrip(b"\0").removeprefix(BOM_UTF8)
             self._carry_at += size - len(data)
-            self._hole = not data
+            self._is_in_hole = not data
         if self._mid_line:
             end = data.find(b"\n") + 1
             self._carry_at += end or len(data)
@@ -266,28 +270,28 @@ class LogReader:
             # Megabytes are copied once, not twice.
             block, self._carry = b"".join((self._carry, memoryview(data)[:cut])), data[cut:]
             at, self._carry_at = self._carry_at, self._carry_at + len(block)
-            self._take(block, at)
+            self._read_block(block, at)
         else:
             self._carry += data
         if len(self._carry) > MAX_LINE_BYTES:
             at, self._carry_at = self._carry_at, self._carry_at + len(self._carry)
             line, self._carry, self._mid_line = self._carry[:MAX_LINE_BYTES], b"", True
-            self._take(line + b"\n", at)
+            self._read_block(line + b"\n", at)
         for stream in self._streams.values():
-            begins = stream.begins()
-            if begins is not None and self._carry_at - begins > MAX_RECORD_BYTES:
-                self._end(stream)
+            unfinished_at = stream.unfinished_at()
+            if unfinished_at is not None and self._carry_at - unfinished_at > MAX_RECORD_BYTES:
+                self._end_record(stream)
 
     def _close(self) -> None:
         if self._carry:
             at, self._carry_at = self._carry_at, self._carry_at + len(self._carry)
             line, self._carry, self._mid_line = self._carry, b"", True
-            self._take(line + b"\n", at)
+            self._read_block(line + b"\n", at)
         for stream in list(self._streams.values()):
             if stream.partial:
-                self._take_lines(stream, [stream.partial], [stream.partial_at], [b""])
+                self._split_lines(stream, [stream.partial], [stream.partial_at], [b""])
                 stream.partial = b""
-            self._end(stream)
+            self._end_record(stream)
 
     def _records(self) -> list[LogRecord]:
         out, self._out = self._out, []
@@ -299,19 +303,19 @@ class LogReader:
     def _splitter(self, process: str, layout: Layout) -> RecordSplitter:
         return RecordSplitter(layout, self._zone, keep=self._keep, counts=self._counts)
 
-    def _take(self, block: bytes, at: int) -> None:
+    def _read_block(self, block: bytes, at: int) -> None:
         plain = self._streams.get(_PLAIN)
-        if at < self._settled or self._stripper.known or (plain and not self._is_own(plain)):
-            self._take_each(block, at)
+        if at < self._settled or self._stripper.prefixes or (plain and not self._is_own(plain)):
+            self._read_lines(block, at)
         elif self._lines.are_own(block):
-            stream = self._stream(_PLAIN)
-            stream.canonical.append(stream.given)
+            stream = self._stream_of(_PLAIN)
+            stream.canonical.append(stream.split_bytes)
             stream.physical.append(at)
-            self._give(stream, block, at)
-        elif not self._take_cri(block, at):
-            self._take_each(block, at)
+            self._split(stream, block, at)
+        elif not self._read_cri_lines(block, at):
+            self._read_lines(block, at)
 
-    def _take_cri(self, block: bytes, at: int) -> bool:
+    def _read_cri_lines(self, block: bytes, at: int) -> bool:
         first = cri(block[:200])
         if first is None:
             return False
@@ -323,44 +327,44 @@ class LogReader:
             for part in parts
         ):
             return False
-        stream = self._stream((first.envelope, "", first.stream))
+        stream = self._stream_of((first.envelope, "", first.stream))
         if stream.partial:
             return False
-        self._take_lines(
+        self._split_lines(
             stream, [part[3] for part in parts], _places(lines, at), [part[0] for part in parts]
         )
         return True
 
-    def _take_each(self, block: bytes, at: int) -> None:
+    def _read_lines(self, block: bytes, at: int) -> None:
         run: tuple[list[bytes], list[int], list[bytes]] = ([], [], [])
-        last: LogStream | None = None
+        previous: LogStream | None = None
         objects_are_bare = not self._stripper.may_wrap(block)
-        for line, here in self._lines_of(block, at, objects_are_bare):
-            self._stripper.at = here
-            bare = (objects_are_bare and line[:1] == b"{") or self._lines.own(line)
-            stripped = None if bare else self._stripper.stripped(line)
-            content, stamp = (line, b"") if stripped is None else (stripped.content, stripped.stamp)
-            stream = self._stream(
-                _PLAIN
-                if stripped is None
-                else (stripped.envelope, stripped.process, stripped.stream)
-            )
-            if here < stream.floor:
+        for line, offset in self._lines_of(block, at, objects_are_bare):
+            self._stripper.at = offset
+            is_bare = (objects_are_bare and line[:1] == b"{") or self._lines.own(line)
+            stripped = None if is_bare else self._stripper.stripped(line)
+            content, stamp, key = line, b"", _PLAIN
+            if stripped is not None:
+                content, stamp = stripped.content, stripped.stamp
+                key = stripped.envelope, stripped.process, stripped.stream
+            stream = self._stream_of(key)
+            if offset < stream.floor:
                 continue
-            if stripped is not None and (stream.partial or not stripped.whole):
-                content, here = self._join(stream, content, here)
-                if not stripped.whole:
-                    stream.partial, stream.partial_at = content, here
-                    continue
-            if stream is not last and run[0] and last is not None:
-                self._take_lines(last, *run)
+            if stripped is not None and stream.partial:
+                content, offset = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
+                stream.partial = b""
+            if stripped is not None and not stripped.whole:
+                stream.partial, stream.partial_at = content, offset
+                continue
+            if stream is not previous and run[0] and previous is not None:
+                self._split_lines(previous, *run)
                 run = ([], [], [])
-            last = stream
+            previous = stream
             run[0].append(content)
-            run[1].append(here)
+            run[1].append(offset)
             run[2].append(stamp)
-        if last is not None and run[0]:
-            self._take_lines(last, *run)
+        if previous is not None and run[0]:
+            self._split_lines(previous, *run)
 
     def _lines_of(
         self, block: bytes, at: int, objects_are_bare: bool
@@ -368,33 +372,22 @@ class LogReader:
         lines = block[:-1].split(b"\n")
         return zip(lines, _places(lines, at), strict=True)
 
-    def _join(self, stream: LogStream, content: bytes, here: int) -> tuple[bytes, int]:
-        if stream.partial:
-            content, here = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
-            stream.partial = b""
-        return content, here
-
     def _bare_json(self, at: int) -> LogStream | None:
         """The stream without envelope, if each JSON object from ``at`` on is a record of it."""
         stream = self._streams.get(_PLAIN)
-        return (
-            stream
-            if stream
-            and stream.is_json
-            and at >= stream.floor
-            and not self._lines.may_begin_objects
-            else None
-        )
+        if not stream or not stream.is_json or at < stream.floor or self._lines.may_begin_objects:
+            return None
+        return stream
 
     def _is_own(self, stream: LogStream) -> bool:
         return stream.layout is self._layout and not stream.is_json
 
-    def _stream(self, key: StreamKey) -> LogStream:
+    def _stream_of(self, key: StreamKey) -> LogStream:
         stream = self._streams.get(key)
         if stream is None:
             if len(self._streams) >= MAX_STREAMS:
                 _, oldest = self._streams.popitem(last=False)
-                self._end(oldest)
+                self._end_record(oldest)
                 self._ended_headers += oldest.splitter.headers
             process = key[1] or self._process
             stream = LogStream(
@@ -409,7 +402,7 @@ class LogReader:
             self._streams.move_to_end(key)
         return stream
 
-    def _take_lines(
+    def _split_lines(
         self,
         stream: LogStream,
         lines: Sequence[bytes],
@@ -418,20 +411,20 @@ class LogReader:
     ) -> None:
         block = b"\n".join(lines) + b"\n"
         if self._is_own(stream) and self._lines.are_own(block):
-            stream.canonical.extend(_places(lines, stream.given))
+            stream.canonical.extend(_places(lines, stream.split_bytes))
             stream.physical.extend(offsets)
-            self._give(stream, block, offsets[0])
+            self._split(stream, block, offsets[0])
             return
-        given: list[bytes] = []
-        size = 0
+        batch: list[bytes] = []
+        batch_bytes = 0
         for line, at, stamp in zip(lines, offsets, stamps, strict=True):
             layout, line = self._lines.of(line, stamp)
             if layout is None:
                 if stream.is_json and self._keep != "all" and is_routine(line):
                     stream.splitter.headers += 1
                     continue
-                if line[:1] == b"{" and self._take_json(stream, line, at, given, stamp):
-                    given, size = [], 0
+                if line[:1] == b"{" and self._read_json_line(stream, line, at, batch, stamp):
+                    batch, batch_bytes = [], 0
                     continue
                 if stream.is_json or stream.begun_at < 0 or at - stream.begun_at > MAX_RECORD_BYTES:
                     continue
@@ -439,27 +432,25 @@ class LogReader:
                     line = uncoloured(line)
             else:
                 if layout is not stream.layout or stream.is_json:
-                    self._give(stream, b"".join(given))
-                    given, size = [], 0
+                    self._split(stream, b"".join(batch))
+                    batch, batch_bytes = [], 0
                     self._switch(stream, layout)
                 stream.begun_at = at
-                stream.canonical.append(stream.given + size)
+                stream.canonical.append(stream.split_bytes + batch_bytes)
                 stream.physical.append(at)
-            given += [line, b"\n"]
-            size += len(line) + 1
-        self._give(stream, b"".join(given))
+            batch += [line, b"\n"]
+            batch_bytes += len(line) + 1
+        self._split(stream, b"".join(batch))
         if self._lines.undated:
             self._skip(
                 "no_date",
-                (
-                    "Its times have no date; name the file by its day, such as "
-                    "jobmanager-2026-11-21.log."
-                ),
+                "Its times have no date; name the file by its day, such as "
+                "jobmanager-2026-11-21.log.",
                 1,
             )
 
-    def _take_json(
-        self, stream: LogStream, line: bytes, at: int, given: Sequence[bytes], stamp: bytes
+    def _read_json_line(
+        self, stream: LogStream, line: bytes, at: int, batch: Sequence[bytes], stamp: bytes
     ) -> bool:
         try:
             json_record = read_json(line, self._zone, stamp)
@@ -468,23 +459,21 @@ class LogReader:
                 return False
             self._skip(
                 "bad_json",
-                (
-                    f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and "
-                    "was skipped."
-                ),
+                f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and "
+                "was skipped.",
             )
             return True
         if not isinstance(json_record, JsonRecord):
             return False
-        self._give(stream, b"".join(given))
+        self._split(stream, b"".join(batch))
         if json_record.process and json_record.process != stream.process:
-            stream = self._stream((stream.key[0], json_record.process, stream.key[2]))
+            stream = self._stream_of((stream.key[0], json_record.process, stream.key[2]))
             if at < stream.floor:
                 return True
         if not stream.is_json:
             self._switch(stream, stream.layout)
             stream.is_json = True
-        record = stream.splitter.whole(
+        record = stream.splitter.make_record(
             json_record.ts, json_record.level, json_record.logger, json_record.message, line, at
         )
         if record is not None:
@@ -492,38 +481,35 @@ class LogReader:
         return True
 
     def _switch(self, stream: LogStream, layout: Layout) -> None:
-        self._end(stream)
+        self._end_record(stream)
         self._ended_headers += stream.splitter.headers
-        stream.layout, stream.is_json, stream.splitter = (
-            layout,
-            False,
-            self._splitter(stream.process, layout),
-        )
-        stream.given, stream.begun_at = 0, -1
+        stream.layout, stream.is_json = layout, False
+        stream.splitter = self._splitter(stream.process, layout)
+        stream.split_bytes, stream.begun_at = 0, -1
         stream.canonical, stream.physical = [], []
 
-    def _give(self, stream: LogStream, block: bytes, begun_at: int | None = None) -> None:
+    def _split(self, stream: LogStream, block: bytes, begun_at: int | None = None) -> None:
         if block:
-            stream.given += len(block)
-            self._hold(stream, stream.splitter.take(block))
+            stream.split_bytes += len(block)
+            self._collect(stream, stream.splitter.take(block))
             stream.forget_places()
             if begun_at is not None:
-                begins = stream.begins()
-                stream.begun_at = begun_at if begins is None else begins
+                unfinished_at = stream.unfinished_at()
+                stream.begun_at = begun_at if unfinished_at is None else unfinished_at
 
-    def _end(self, stream: LogStream) -> None:
-        self._hold(stream, stream.splitter.end())
+    def _end_record(self, stream: LogStream) -> None:
+        self._collect(stream, stream.splitter.end())
 
-    def _hold(self, stream: LogStream, records: list[RawRecord]) -> None:
+    def _collect(self, stream: LogStream, records: list[RawRecord]) -> None:
         for offset in stream.splitter.cut:
             detail = (
-                f"The record at byte {stream.place(offset)} is longer than {MAX_RECORD_BYTES} "
-                "bytes; the rest was cut off."
+                f"The record at byte {stream.file_offset(offset)} is longer than "
+                f"{MAX_RECORD_BYTES} bytes; the rest was cut off."
             )
             self._skip("long_line", detail, MAX_SKIPS)
         stream.splitter.cut.clear()
         self._out += [
-            (stream.process, (*record[:-1], stream.place(record[-1]))) for record in records
+            (stream.process, (*record[:-1], stream.file_offset(record[-1]))) for record in records
         ]
 
     def _skip(self, reason: str, detail: str, most: int = MAX_SKIPS_EACH) -> None:

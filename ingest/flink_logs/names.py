@@ -56,10 +56,7 @@ def is_packed(path: str) -> bool:
 
 
 def age_order(path: str) -> tuple[str, int, str]:
-    """Sort key: a process's files, oldest first: ``.log.2``, ``.log.1``, ``.log``."""
+    """Sort key of a process's files, oldest first: ``.log.2``, ``.log.1``, ``.log``."""
     match = _NUMBER.search(path) if is_rotated(path) else None
-    return (
-        process_of(path),
-        -int(match.group(1)) if match else (-1 if is_rotated(path) else 0),
-        path,
-    )
+    rank = -int(match[1]) if match else -is_rotated(path)
+    return process_of(path), rank, path

@@ -1,4 +1,4 @@
-"""The pattern table: every log line that becomes a typed event.
+"""The pattern table: the log lines that become events.
 
 Entries are tried on the first line of a message: first those with whose ``starts`` the line begins,
 then those whose ``contains`` is in the line. The first entry whose ``regex`` matches decides. Rules
@@ -109,7 +109,7 @@ def _names(line: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TracePattern:
-    """An event that only the stack trace shows, if no :class:`Pattern` matches the line. The
+    """An event that only the stack trace shows, if no ``Pattern`` matches the line. The
     leftmost ``piece`` in the trace decides.
     """
 
@@ -291,9 +291,7 @@ _CHECKPOINT_PATTERNS = (
         rf"{LOCATION_OR_NONE}(?:, because {ANY:reason_text}\. Discarding)?",
     ),
     Pattern(
-        "checkpoint_discarded",
-        "1.9–1.10",
-        rf"Discarding checkpoint {CHECKPOINT} of job {JOB}",
+        "checkpoint_discarded", "1.9–1.10", rf"Discarding checkpoint {CHECKPOINT} of job {JOB}"
     ),
     Pattern(
         "trigger_refused",
@@ -325,11 +323,7 @@ _CHECKPOINT_PATTERNS = (
         rf"Triggering Checkpoint {SIGNED:checkpoint_id} for job {JOB} failed due to "
         rf"{REST:reason_text}",
     ),
-    Pattern(
-        "coordinator_stopped",
-        "1.9+",
-        rf"Stopping checkpoint coordinator for job {JOB}",
-    ),
+    Pattern("coordinator_stopped", "1.9+", rf"Stopping checkpoint coordinator for job {JOB}"),
     Pattern(
         # All barriers have arrived, of an unaligned checkpoint the first one. In a source, the
         # mailbox is free.
@@ -338,11 +332,7 @@ _CHECKPOINT_PATTERNS = (
         rf"Starting checkpoint \(?{CHECKPOINT}\)? {CHECKPOINT_TYPE} on task {REST:task} "
         rf"\({SUBTASK}\)(?:#{ATTEMPT})?",
     ),
-    Pattern(
-        "scheduler_started",
-        "2.3+",
-        r"Starting checkpoint scheduler",
-    ),
+    Pattern("scheduler_started", "2.3+", r"Starting checkpoint scheduler"),
     Pattern(
         "scheduler_stopped",
         "2.3+",
@@ -378,16 +368,8 @@ _CHECKPOINT_PATTERNS = (
         "1.17+",
         rf"Fail to discard the old checkpoint [^0-9\n]{{0,60}}{CHECKPOINT}",
     ),
-    Pattern(
-        "subsume_failed",
-        "1.13+",
-        r"Fail to subsume the old checkpoint",
-    ),
-    Pattern(
-        "restore_without_checkpoint",
-        "1.11+",
-        r"No checkpoint found during restore",
-    ),
+    Pattern("subsume_failed", "1.13+", r"Fail to subsume the old checkpoint"),
+    Pattern("restore_without_checkpoint", "1.11+", r"No checkpoint found during restore"),
     Pattern(
         # The line names no job. --allowNonRestoredState drops the state of such an operator.
         "state_skipped",
@@ -406,9 +388,7 @@ _CHECKPOINT_PATTERNS = (
         rf"Starting job {JOB} from savepoint {ANY:path} \([^()\n]{{0,40}}\)",
     ),
     Pattern(
-        "checkpoint_id_reset",
-        "1.9+",
-        rf"Reset the checkpoint ID of job {JOB} to {CHECKPOINT}",
+        "checkpoint_id_reset", "1.9+", rf"Reset the checkpoint ID of job {JOB} to {CHECKPOINT}"
     ),
     Pattern(
         "savepoint_requested",
@@ -422,36 +402,12 @@ _CHECKPOINT_PATTERNS = (
         rf"Triggering (?P<reason_text>cancel-with-)?savepoint for job {JOB}",
         starts="Triggering cancel-with-savepoint for job ",
     ),
-    Pattern(
-        "savepoint_requested",
-        "1.11+",
-        rf"Triggering savepoint for job {JOB}",
-    ),
-    Pattern(
-        "savepoint_stored",
-        "1.11+",
-        rf"Savepoint stored in {ANY:path}\. Now cancelling {JOB}",
-    ),
-    Pattern(
-        "checkpoint_requested",
-        "1.15+",
-        rf"Triggering a manual checkpoint for job {JOB}",
-    ),
-    Pattern(
-        "ha_recovery",
-        "1.9+",
-        rf"Recovering checkpoints from {REST:path}",
-    ),
-    Pattern(
-        "ha_recovery",
-        "1.9+",
-        rf"Found {INT:count} checkpoints in {REST:path}",
-    ),
-    Pattern(
-        "ha_recovery",
-        "1.9+",
-        rf"Trying to retrieve checkpoint {CHECKPOINT}",
-    ),
+    Pattern("savepoint_requested", "1.11+", rf"Triggering savepoint for job {JOB}"),
+    Pattern("savepoint_stored", "1.11+", rf"Savepoint stored in {ANY:path}\. Now cancelling {JOB}"),
+    Pattern("checkpoint_requested", "1.15+", rf"Triggering a manual checkpoint for job {JOB}"),
+    Pattern("ha_recovery", "1.9+", rf"Recovering checkpoints from {REST:path}"),
+    Pattern("ha_recovery", "1.9+", rf"Found {INT:count} checkpoints in {REST:path}"),
+    Pattern("ha_recovery", "1.9+", rf"Trying to retrieve checkpoint {CHECKPOINT}"),
     Pattern(
         "checkpoint_aborted_notice",
         "1.11+",
@@ -496,31 +452,17 @@ _JOB_PATTERNS = (
         "1.16+",
         rf"Created execution graph {HEX:execution_id} for job {JOB}",
     ),
-    Pattern(
-        "global_restart",
-        "1.9+",
-        r"Trying to recover from a global failure",
-    ),
+    Pattern("global_restart", "1.9+", r"Trying to recover from a global failure"),
     Pattern(
         "region_restart_started",
         "1.9–1.15",
         rf"Calculating tasks to restart to recover the failed task {EXECUTION}",
     ),
     Pattern(
-        "job_terminal",
-        "1.9+",
-        rf"Job {JOB} reached (?:globally )?terminal state {STATE:to_state}",
+        "job_terminal", "1.9+", rf"Job {JOB} reached (?:globally )?terminal state {STATE:to_state}"
     ),
-    Pattern(
-        "job_archived",
-        "1.9–2.2",
-        rf"Job {JOB} has been archived at {REST:path}",
-    ),
-    Pattern(
-        "job_archived",
-        "2.3+",
-        rf"Successfully archived {REST:path}",
-    ),
+    Pattern("job_archived", "1.9–2.2", rf"Job {JOB} has been archived at {REST:path}"),
+    Pattern("job_archived", "2.3+", rf"Successfully archived {REST:path}"),
     Pattern(
         "job_submitted",
         "1.9+",
@@ -552,19 +494,11 @@ _JOB_PATTERNS = (
         starts="Heartbeat of TaskManager with id ",
     ),
     Pattern(
-        "tm_heartbeat_timeout",
-        "1.9+",
-        rf"The heartbeat of TaskManager with id {WORKER} timed out",
+        "tm_heartbeat_timeout", "1.9+", rf"The heartbeat of TaskManager with id {WORKER} timed out"
     ),
+    Pattern("tm_unreachable", "1.14+", rf"TaskManager with id {WORKER} is no longer reachable"),
     Pattern(
-        "tm_unreachable",
-        "1.14+",
-        rf"TaskManager with id {WORKER} is no longer reachable",
-    ),
-    Pattern(
-        "tm_disconnected",
-        "1.16+",
-        rf"Disconnect TaskExecutor {WORKER} because: {REST:reason_text}",
+        "tm_disconnected", "1.16+", rf"Disconnect TaskExecutor {WORKER} because: {REST:reason_text}"
     ),
     Pattern(
         "tm_disconnected",
@@ -591,11 +525,7 @@ _JOB_PATTERNS = (
         "1.16+",
         rf"Slot allocation for allocation {HEX} for job {JOB} failed\.",
     ),
-    Pattern(
-        "partition_state_request",
-        "1.9+",
-        r"Error while requesting partition state",
-    ),
+    Pattern("partition_state_request", "1.9+", r"Error while requesting partition state"),
 )
 
 _TASKMANAGER_PATTERNS = (
@@ -606,16 +536,8 @@ _TASKMANAGER_PATTERNS = (
         rf"{TASK_ATTEMPT} \({EXECUTION}\): Retriggering partition request ",
         contains=": Retriggering partition request ",
     ),
-    Pattern(
-        "job_manager_lost",
-        "1.9+",
-        rf"The heartbeat of JobManager with id {WORKER} timed out",
-    ),
-    Pattern(
-        "job_manager_lost",
-        "1.15+",
-        rf"JobManager with id {WORKER} is no longer reachable",
-    ),
+    Pattern("job_manager_lost", "1.9+", rf"The heartbeat of JobManager with id {WORKER} timed out"),
+    Pattern("job_manager_lost", "1.15+", rf"JobManager with id {WORKER} is no longer reachable"),
     Pattern(
         # TaskManagers log this until the JobManager answers. Twice at each start is normal.
         "registration_retried",
@@ -631,9 +553,7 @@ _TASKMANAGER_PATTERNS = (
         starts="Association with remote system ",
     ),
     Pattern(
-        "task_received",
-        "1.12+",
-        rf"Received task {TASK_ATTEMPT} \({EXECUTION}\), deploy into slot",
+        "task_received", "1.12+", rf"Received task {TASK_ATTEMPT} \({EXECUTION}\), deploy into slot"
     ),
     Pattern(
         "task_cancel_requested",
@@ -663,14 +583,10 @@ _TASKMANAGER_PATTERNS = (
         contains=" has no state updates since last materialization",
     ),
     Pattern(
-        "fatal_error",
-        "1.9+",
-        rf"Encountered fatal error {ANY:reason_text} - terminating the JVM",
+        "fatal_error", "1.9+", rf"Encountered fatal error {ANY:reason_text} - terminating the JVM"
     ),
     Pattern(
-        "state_restore_started",
-        "1.13–1.18",
-        rf"Starting to restore from state handle: {REST:path}",
+        "state_restore_started", "1.13–1.18", rf"Starting to restore from state handle: {REST:path}"
     ),
     Pattern(
         "state_restore_started",
@@ -692,14 +608,10 @@ _TASKMANAGER_PATTERNS = (
         "1.9+",
         rf"Downloading {JOB}/(?P<path>p-{HEX_BARE}{{1,80}}-{HEX_BARE}{{32}}) from ",
     ),
+    Pattern("blob_failed", "1.9+", rf"Failed to fetch BLOB {JOB}/{WORD:path} from "),
     Pattern(
-        "blob_failed",
-        "1.9+",
-        rf"Failed to fetch BLOB {JOB}/{WORD:path} from ",
-    ),
-    Pattern(
-        # For sinks with two-phase commit that are configured to warn. With a ratio of 0, they warn
-        # at each commit, whatever the age of the transaction.
+        # Of sinks with two-phase commit that are configured to warn; with a ratio of 0, at each
+        # commit.
         "transaction_open",
         "1.9+",
         rf"Transaction {ANY} has been open for {MS:duration_ms} ms\. This is close to or even "
@@ -720,8 +632,7 @@ _TASKMANAGER_PATTERNS = (
         rf"fenced\. This means {ANY} or recovery took longer than '{WORD}' \({MS:timeout_ms}ms\)",
     ),
     Pattern(
-        # From the source code of Kafka's and Pulsar's sinks: the records of an aborted transaction
-        # are lost, and the sink goes on.
+        # From the source code of Kafka's and Pulsar's sinks, which lose the records and go on.
         "transaction_lost",
         "Kafka and Pulsar connectors of 1.14+",
         rf"Unable to commit (?:recovered )?transaction \({ANY}\) because (?:it's|its|of a bug in) ",
@@ -740,11 +651,8 @@ _TASKMANAGER_PATTERNS = (
         r"ProducerConfig values:",
         below=(
             "timeout_ms",
-            (
-                rf"\ttransaction\.timeout\.ms = ({MS})\n(?:\t[^\n]*\n){{0,3}}\ttransactional\.id "
-                rf"= "
-                rf"(?!null\n)"
-            ),
+            rf"\ttransaction\.timeout\.ms = ({MS})\n(?:\t[^\n]*\n){{0,3}}\ttransactional\.id = "
+            rf"(?!null\n)",
         ),
     ),
     Pattern(
@@ -810,58 +718,33 @@ _PROCESS_PATTERNS = (
         "jobmanager_fatal",
         "1.9+",
         r"Fatal error occurred in (?:the cluster entrypoint|ResourceManager)\.",
-        starts="Fatal error occurred in ",
         in_trace=_JOB_OF_TRACE,
     ),
     Pattern(
-        "jobmanager_fatal",
-        "1.9+",
-        r"Fatal error occurred on JobManager\.",
-        in_trace=_JOB_OF_TRACE,
+        "jobmanager_fatal", "1.9+", r"Fatal error occurred on JobManager\.", in_trace=_JOB_OF_TRACE
     ),
-    Pattern(
-        "jobmanager_fatal",
-        "1.9+",
-        rf"Could not start cluster entrypoint {WORD}\.",
-    ),
+    Pattern("jobmanager_fatal", "1.9+", rf"Could not start cluster entrypoint {WORD}\."),
     Pattern(
         # Application mode: main() ended before the job, or before it submitted one.
         "program_failed",
         "1.11+",
         r"Application failed unexpectedly",
     ),
-    Pattern(
-        "program_failed",
-        "1.9+",
-        r"Run python process failed",
-    ),
-    Pattern(
-        "program_failed",
-        "1.11+ on Kubernetes",
-        r"Could not create application program",
-    ),
-    Pattern(
-        "program_failed",
-        "1.9+",
-        rf"Failed to submit job (?:{JOB}\.|graph )",
-    ),
+    Pattern("program_failed", "1.9+", r"Run python process failed"),
+    Pattern("program_failed", "1.11+ on Kubernetes", r"Could not create application program"),
+    Pattern("program_failed", "1.9+", rf"Failed to submit job (?:{JOB}\.|graph )"),
     Pattern(
         # The enumerator of files or of a lake table goes on without new splits.
         "enumeration_failed",
         "1.12+",
         r"Failed to enumerate files",
     ),
-    Pattern(
-        "enumeration_failed",
-        "Iceberg's connector",
-        r"Failed to discover new splits",
-    ),
+    Pattern("enumeration_failed", "Iceberg's connector", r"Failed to discover new splits"),
     Pattern(
         "submission_ignored",
         "1.15+",
         rf"Ignoring (?:JobGraph|job) submission '{ANY:job_name}' \({JOB}\) because "
         rf"{REST:reason_text}",
-        starts="Ignoring ",
         reason="JOB_KNOWN_ALREADY",
     ),
     Pattern(
@@ -882,38 +765,16 @@ _PROCESS_PATTERNS = (
         "1.9+",
         rf"Shutting {WORD} down with application status {STATE:to_state}\. Diagnostics "
         rf"(?:null\.|{REST:reason_text})",
-        starts="Shutting ",
     ),
+    Pattern("taskmanager_fatal", "1.9+", rf"Fatal error occurred in TaskExecutor {WORD}\."),
+    Pattern("taskmanager_fatal", "1.9+", r"Fatal error occurred while executing the TaskManager\."),
+    Pattern("taskmanager_fatal", "1.9–1.12", r"TaskManager initialization failed\."),
     Pattern(
-        "taskmanager_fatal",
-        "1.9+",
-        rf"Fatal error occurred in TaskExecutor {WORD}\.",
-        starts="Fatal error occurred in TaskExecutor ",
+        "taskmanager_fatal", "1.9+", rf"Terminating TaskManagerRunner with exit code {INT:count}"
     ),
+    Pattern("fatal_error", "1.9+", rf"FATAL: Thread '{ANY}' produced an uncaught exception\."),
     Pattern(
-        "taskmanager_fatal",
-        "1.9+",
-        r"Fatal error occurred while executing the TaskManager\.",
-    ),
-    Pattern(
-        "taskmanager_fatal",
-        "1.9–1.12",
-        r"TaskManager initialization failed\.",
-    ),
-    Pattern(
-        "taskmanager_fatal",
-        "1.9+",
-        rf"Terminating TaskManagerRunner with exit code {INT:count}",
-    ),
-    Pattern(
-        "fatal_error",
-        "1.9+",
-        rf"FATAL: Thread '{ANY}' produced an uncaught exception\.",
-    ),
-    Pattern(
-        "signal_received",
-        "1.9+",
-        rf"RECEIVED SIGNAL {INT:count}: {ANY:reason_text}\.(?: |\n)",
+        "signal_received", "1.9+", rf"RECEIVED SIGNAL {INT:count}: {ANY:reason_text}\.(?: |\n)"
     ),
     Pattern(
         "leadership_granted",
@@ -925,13 +786,11 @@ _PROCESS_PATTERNS = (
         "leadership_granted",
         "1.13+",
         rf"JobMasterServiceLeadershipRunner for job {JOB} was granted leadership with leader id ",
-        starts="JobMasterServiceLeadershipRunner for job ",
     ),
     Pattern(
         "leadership_lost",
         "1.13+",
         rf"JobMasterServiceLeadershipRunner for job {JOB} was revoked leadership with leader id ",
-        starts="JobMasterServiceLeadershipRunner for job ",
         reason="LEADERSHIP_LOST",
     ),
     Pattern(
@@ -950,7 +809,6 @@ _PROCESS_PATTERNS = (
         "leadership_lost",
         "1.9+",
         rf"ResourceManager {WORD} was revoked leadership",
-        starts="ResourceManager ",
         reason="LEADERSHIP_LOST",
     ),
     Pattern(
@@ -971,7 +829,6 @@ _PROCESS_PATTERNS = (
         STORE_RETRIED,
         "GCS connector",
         r"Encountered status code (?:429|503) when (?:sending [A-Z]+ request to|accessing) URL ",
-        starts="Encountered status code ",
         reason="STORE_THROTTLED",
     ),
     Pattern(
@@ -1025,7 +882,7 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
 )
 
 UNREAD = "unread_line"
-"""A line that begins like an entry but does not match: a release may have other wording."""
+"""A line that begins like an entry but does not match: a release may word it otherwise."""
 
 KINDS: tuple[str, ...] = tuple(
     dict.fromkeys(
@@ -1042,6 +899,7 @@ IGNORED_STARTS: tuple[str, ...] = (
     "Checkpoint storage is set to ",
     "Encountered status code ",
 )
+"""Usual lines without an event, which are not ``UNREAD``."""
 
 READ_CHARS = 8192
 

@@ -13,7 +13,7 @@ from ingest.sources import LogSource
 
 MAX_FILES_PROBED = 20
 ZONE_TOLERANCE = timedelta(minutes=20)
-"""Difference of clocks, and age of the last line of a busy log."""
+"""Difference of clocks, and age of a busy log's last line."""
 
 
 def probe(run: ClusterRun, notes: ProbeNotes) -> None:
@@ -50,19 +50,19 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
         )
     )
     newest = None
-    unknown: list[str] = []
+    unread_paths: list[str] = []
     for file in files[-MAX_FILES_PROBED:]:
         last, headers = _last_record(file, LogReader(layout, zone, file=file.path, keep="all"))
         if not headers and file.size:
-            unknown.append(file.path)
+            unread_paths.append(file.path)
         newest = max(filter(None, (newest, last)), default=None)
-    if unknown:
+    if unread_paths:
         result.misses.append(
             message(
                 "logs: {unknown:message} without the declared layout, as {unknown2:name}; declare "
                 "their log4j pattern",
-                unknown=plural(len(unknown), "{count:count} file", "{count:count} files"),
-                unknown2=unknown[0],
+                unknown=plural(len(unread_paths), "{count:count} file", "{count:count} files"),
+                unknown2=unread_paths[0],
             )
         )
     if newest:
@@ -82,16 +82,16 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
 
 
 def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
-    """Whether ``newest`` is in the future or, to a minute, whole half hours ago, up to a day. Then
+    """Whether ``newest`` is in the future or, to a minute, whole half hours ago, up to a day:
     probably the zone is wrong, not the clock.
     """
-    off = newest - now
-    if off > ZONE_TOLERANCE:
+    difference = newest - now
+    if difference > ZONE_TOLERANCE:
         return True
-    half_hours = round(off / timedelta(minutes=30))
-    return -48 <= half_hours < 0 and abs(off - half_hours * timedelta(minutes=30)) < timedelta(
-        minutes=1
-    )
+    half_hours = round(difference / timedelta(minutes=30))
+    return -48 <= half_hours < 0 and abs(
+        difference - half_hours * timedelta(minutes=30)
+    ) < timedelta(minutes=1)
 
 
 def _last_record(file: LogFile, reader: LogReader) -> tuple[datetime | None, int]:

@@ -63,9 +63,7 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
 
 
 def _transfers(shard: Shard) -> dict[str, Transfer]:
-    """Cluster → budget. Clusters that have waited longer share one half, the others the rest."""
-    waiting = sorted(shard.runs, key=lambda run: run.cursor_of(endpoint.SOURCE).get("due_at", 0))
+    """Cluster → budget: one half is for clusters that have waited longer."""
+    runs = sorted(shard.runs, key=lambda run: run.cursor_of(endpoint.SOURCE).get("due_at", 0))
     halves = [Transfer(SHARD_ENDPOINT_BYTES // 2), Transfer(SHARD_ENDPOINT_BYTES // 2)]
-    return {
-        run.cluster.name: halves[2 * place // len(waiting)] for place, run in enumerate(waiting)
-    }
+    return {run.cluster.name: halves[2 * rank // len(runs)] for rank, run in enumerate(runs)}

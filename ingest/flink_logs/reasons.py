@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FailureReason:
-    """A reason of ``CheckpointException``. ``preflight``: the checkpoint was refused before a task
-    was triggered. ``counts``: it counts as a tolerable failure (Flink 2.3).
+    """A reason of ``CheckpointException``. ``preflight``: refused before a task was triggered.
+    ``counts``: it counts as a tolerable failure (Flink 2.3).
     """
 
     code: str

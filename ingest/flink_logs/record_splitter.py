@@ -18,7 +18,7 @@ from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.patterns import KEPT_LEVELS, contained, starts
 
 MAX_RECORD_BYTES = 256 * 1024
-REMEMBERED = 20_000
+MAX_REMEMBERED = 20_000
 RECENT_WITHIN_MS = 100
 MAX_RECENT = 32
 
@@ -27,10 +27,10 @@ RecordCount = tuple[int, str, int]
 RawRecord = tuple[datetime, str, str, str, str, int, int]
 """Time, level, logger, message, hash, ordinal, offset."""
 
-_SURE_BYTES = min(map(len, starts()))
+_OPENING_BYTES = min(map(len, starts()))
 _BY_OPENING_OF_TEXT = {
     opening: tuple(text for text in starts() if text.startswith(opening))
-    for opening in {text[:_SURE_BYTES] for text in starts()}
+    for opening in {text[:_OPENING_BYTES] for text in starts()}
 }
 _BY_OPENING = {
     opening.encode("ascii"): tuple(text.encode("ascii") for text in texts)
@@ -65,23 +65,23 @@ class RecordCounts:
         return [0] * len(digests)
 
     def recent(self) -> list[RecordCount]:
-        """Counts for the next reading of this file. Equal records are close together, so those
-        near the end are enough.
+        """Counts for the next reading of this file: those near the end, since equal records are
+        close together.
         """
-        within = timedelta(milliseconds=RECENT_WITHIN_MS)
+        margin = timedelta(milliseconds=RECENT_WITHIN_MS)
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH)
         last = self._last or newest
         recent = (
             (key, count, ts)
             for key, (count, ts) in self._counts.items()
-            if ts >= newest - within or abs(ts - last) <= within
+            if ts >= newest - margin or abs(ts - last) <= margin
         )
-        close = [(int((ts - _EPOCH) / _MS), key, count) for key, count, ts in recent]
-        return close[-MAX_RECENT:]
+        recent_counts = [(int((ts - _EPOCH) / _MS), key, count) for key, count, ts in recent]
+        return recent_counts[-MAX_RECENT:]
 
     def _forget(self) -> None:
-        if len(self._counts) > 2 * REMEMBERED:
-            newest = islice(self._counts.items(), len(self._counts) - REMEMBERED, None)
+        if len(self._counts) > 2 * MAX_REMEMBERED:
+            newest = islice(self._counts.items(), len(self._counts) - MAX_REMEMBERED, None)
             self._counts = dict(newest)
 
 
@@ -89,8 +89,8 @@ class RecordSplitter:
     """Takes the lines of one process, in one layout and in order.
 
     ``keep`` is ``all`` or ``events``: records that the pattern table may read, and all from WARN
-    up. ``headers``: number of records that began. ``cut``: offsets of records that were too long.
-    Offsets are those in all lines that :meth:`take` got.
+    up. ``headers``: number of records. ``cut``: offsets of records that were too long. Offsets are
+    those in all lines that ``take`` got.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class RecordSplitter:
             self._carry, self._carry_offset, self._begun = b"", end, False
         return out
 
-    def whole(
+    def make_record(
         self, instant: datetime, level: str, logger: str, message: str, record: bytes, offset: int
     ) -> RawRecord | None:
         self.headers += 1
@@ -198,12 +198,12 @@ class RecordSplitter:
                 self.headers += 1
                 start = match.end()
                 level = match[level_group] if level_group else b"UNKNOWN"
-                openings = by_opening.get(part[start : start + _SURE_BYTES])
+                openings = by_opening.get(part[start : start + _OPENING_BYTES])
                 if (
                     (openings and part.startswith(openings, start))
                     or level in _LEVELS
                     or keep_all
-                    or _holds_piece(part, start)
+                    or _has_piece(part, start)
                 ):
                     if fraction_group and (digits := match[fraction_group]):
                         instant += _MILLISECONDS.get(digits) or _fraction(digits)
@@ -299,20 +299,20 @@ class RecordSplitter:
 
 
 def may_be_read(line: bytes, message_at: int) -> bool:
-    openings = _BY_OPENING.get(line[message_at : message_at + _SURE_BYTES])
-    return (openings is not None and line.startswith(openings, message_at)) or _holds_piece(
+    openings = _BY_OPENING.get(line[message_at : message_at + _OPENING_BYTES])
+    return (openings is not None and line.startswith(openings, message_at)) or _has_piece(
         line, message_at
     )
 
 
 def _text_may_be_read(message: str) -> bool:
-    openings = _BY_OPENING_OF_TEXT.get(message[:_SURE_BYTES])
+    openings = _BY_OPENING_OF_TEXT.get(message[:_OPENING_BYTES])
     return (openings is not None and message.startswith(openings)) or _ANY_CONTAINED(
         message.partition("\n")[0]
     ) is not None
 
 
-def _holds_piece(part: bytes, start: int) -> bool:
+def _has_piece(part: bytes, start: int) -> bool:
     end = part.find(b"\n", start)
     line = part[start:] if end < 0 else part[start:end]
     for piece in _CONTAINED:  # noqa: SIM110 - a generator here costs as much as all the searches

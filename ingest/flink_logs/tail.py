@@ -32,10 +32,7 @@ def read_new(
 ) -> SourceRead:
     layout = layout_of(log_source.layout)
     cycle = _Cycle(
-        TailCursor.from_json(cursor),
-        layout,
-        zone_of(log_source.time_zone, layout),
-        final,
+        TailCursor.from_json(cursor), layout, zone_of(log_source.time_zone, layout), final
     )
     files, skips = find(log_source.globs, log_source.own_globs)
     with without_garbage_collection():
@@ -77,17 +74,21 @@ class _Cycle:
         self.cursor.files.update(updates)
 
     def _served_cycle(self, file: LogFile) -> int:
-        known = self.cursor.files.get(file.path)
-        return known.served_cycle if known else 0
+        progress = self.cursor.files.get(file.path)
+        return progress.served_cycle if progress else 0
 
     def _is_due(self, file: LogFile) -> bool:
-        known = self.cursor.files.get(file.path)
-        if known is None or (known.size, known.changed) != (file.size, file.changed) or known.more:
+        progress = self.cursor.files.get(file.path)
+        if (
+            progress is None
+            or (progress.size, progress.changed) != (file.size, file.changed)
+            or progress.more
+        ):
             return True
-        if not known.pending:
+        if not progress.pending:
             return False
-        known.quiet_cycles += 1
-        return self._has_ended(known)
+        progress.quiet_cycles += 1
+        return self._has_ended(progress)
 
     def _has_ended(self, file: FileCursor) -> bool:
         if self.final or is_packed(file.path):
@@ -98,8 +99,8 @@ class _Cycle:
         try:
             with file.open() as stream:
                 head = stream.read(HEAD_BYTES)
-                known = self.cursor.recognise(file.path, head, file.size, self._by_process)
-                return self._read_on(file, stream, head, known, limit_bytes)
+                progress = self.cursor.recognise(file.path, head, file.size, self._by_process)
+                return self._read_on(file, stream, head, progress, limit_bytes)
         except FileNotFoundError:
             return 0, None
         except UNREADABLE as error:
@@ -111,45 +112,48 @@ class _Cycle:
             return 0, failed
 
     def _read_on(
-        self, file: LogFile, stream: IO[bytes], head: bytes, known: FileCursor, limit_bytes: int
+        self,
+        file: LogFile,
+        stream: IO[bytes],
+        head: bytes,
+        progress: FileCursor,
+        limit_bytes: int,
     ) -> tuple[int, FileCursor]:
-        unchanged = (known.size, known.changed) == (file.size, file.changed)
-        reader = LogReader(self.layout, self.zone, file=file.path, begin=known)
-        position, ended = known.offset, False
-        _move_to(stream, position)
-        while position - known.offset < limit_bytes and len(self.records) < MAX_RECORDS_PER_CYCLE:
+        is_unchanged = (progress.size, progress.changed) == (file.size, file.changed)
+        reader = LogReader(self.layout, self.zone, file=file.path, begin=progress)
+        position, is_at_end = progress.offset, False
+        with suppress(EOFError):
+            stream.seek(position)
+        while (
+            position - progress.offset < limit_bytes and len(self.records) < MAX_RECORDS_PER_CYCLE
+        ):
             data = stream.read(READ_BYTES)
             if not data:
-                ended = True
+                is_at_end = True
                 break
             position += len(data)
             self.records += reader.feed(data)
-        read_to = max(position, known.read_to)
-        known.quiet_cycles = known.quiet_cycles if unchanged else 0
-        if ended and reader.pending and self._has_ended(known):
+        read_to = max(position, progress.read_to)
+        progress.quiet_cycles = progress.quiet_cycles if is_unchanged else 0
+        if is_at_end and reader.pending and self._has_ended(progress):
             self.records += reader.close()
         self.skips += reader.skips
-        headers = known.headers + reader.headers
-        no_records = not headers and position >= (1 if self.final else NO_HEADER_AFTER_BYTES)
-        if no_records and not known.reported:
+        headers = progress.headers + reader.headers
+        has_no_records = not headers and position >= (1 if self.final else NO_HEADER_AFTER_BYTES)
+        if has_no_records and not progress.reported:
             self.skips.append(no_header(file.path))
         is_hollow = not head.strip(b"\0")
-        return position - known.offset, FileCursor(
+        return position - progress.offset, FileCursor(
             path=file.path,
             size=file.size,
             changed=file.changed,
             head="" if is_hollow else fingerprint(head),
             head_bytes=0 if is_hollow else len(head),
             read_to=read_to,
-            more=not ended,
-            quiet_cycles=known.quiet_cycles,
+            more=not is_at_end,
+            quiet_cycles=progress.quiet_cycles,
             served_cycle=self.cursor.cycle,
             headers=headers,
-            reported=no_records,
+            reported=has_no_records,
             **reader.resumption(),
         )
-
-
-def _move_to(stream: IO[bytes], offset: int) -> None:
-    with suppress(EOFError):
-        stream.seek(offset)

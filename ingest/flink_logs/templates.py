@@ -1,4 +1,6 @@
 class Piece(str):
+    """A regular expression; ``{piece:field}`` in an f-string makes it the group ``field``."""
+
     __slots__ = ()
 
     def __format__(self, field: str) -> str:

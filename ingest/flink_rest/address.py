@@ -46,12 +46,12 @@ def parse_address(url: str, auth: Auth | None) -> Address:
 
 
 def _sign_in(auth: Auth | None) -> tuple[str, tuple[str, ...]]:
+    """The header and the texts to hide."""
     if auth is None or auth.scheme == "kerberos":
         return "", ()
     if token_type := _TOKENS.get(auth.scheme):
-        return _require_one_line(f"{token_type} {auth.secret}"), (
-            auth.secret,
-        ) if auth.secret else ()
+        secrets = (auth.secret,) if auth.secret else ()
+        return _require_one_line(f"{token_type} {auth.secret}"), secrets
     pair = base64.b64encode(f"{auth.user}:{auth.secret}".encode()).decode()
     return f"Basic {pair}", tuple(
         text for text in (pair, auth.secret, quote(auth.secret, safe="")) if text

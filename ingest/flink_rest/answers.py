@@ -13,7 +13,7 @@ class Answer:
     at: datetime
     body: Any = field(repr=False)
     held_bytes: int = 0
-    """The memory that ``body`` takes, about; 0 if unknown."""
+    """About the memory of ``body``; 0 if unknown."""
 
     @property
     def endpoint(self) -> str:
@@ -22,9 +22,9 @@ class Answer:
 
 @dataclass(slots=True)
 class JobAnswers:
-    """``overview`` holds this job's entry of ``/jobs/overview``, which is enough for a job record.
+    """``overview``: the job's entry of ``/jobs/overview``, which is enough for a job record.
     ``details`` is by checkpoint id, ``subtasks`` by (checkpoint id, vertex id), other dicts by
-    vertex id. ``measured_elsewhere``: task metrics come from another source, such as Prometheus.
+    vertex id. ``measured_elsewhere``: task metrics come from elsewhere, such as Prometheus.
     ``starts_known``: the starts of subtasks are in the lake already.
     """
 
@@ -49,7 +49,7 @@ class JobAnswers:
     metrics: dict[str, list[Answer]] = field(default_factory=dict)
     gauges: dict[str, list[Answer]] = field(default_factory=dict)
     metrics_paths: set[str] = field(default_factory=set, repr=False)
-    """Paths of the answers in ``metrics`` and ``gauges``, if these are added one by one."""
+    """Paths in ``metrics`` and ``gauges``, if these are added one by one."""
 
 
 @dataclass(slots=True)

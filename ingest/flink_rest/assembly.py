@@ -1,4 +1,4 @@
-"""Turns answers into records. A bad part of an answer becomes a Skip; other parts are used."""
+"""Turns answers into records. A bad part becomes a Skip; other parts are used."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -57,7 +57,7 @@ class ParseResults:
         place: str = "",
     ) -> _Parsed | None:
         """What ``parser`` returns for the answer's body, or for ``body``. ``None`` without an
-        answer, or if parsing fails, which adds a skip. ``place``: path of ``body`` in the answer.
+        answer or, with a skip, if parsing fails. ``place``: path of ``body`` in the answer.
         """
         if answer is None:
             return None
@@ -70,16 +70,15 @@ class ParseResults:
     def each(
         self, entries: Iterable[tuple[str, Any]] | None, answer: Answer
     ) -> Iterator[tuple[str, Any]]:
+        """The entries, until ``MAX_BAD_ENTRIES`` are bad."""
         bad_before = self._bad
         for place, entry in entries or ():
             if self._bad - bad_before >= MAX_BAD_ENTRIES:
                 self.skip(
                     answer,
                     "",
-                    (
-                        f"{MAX_BAD_ENTRIES} of its entries could not be read; the others, "
-                        f"from {place} on, are not tried."
-                    ),
+                    f"{MAX_BAD_ENTRIES} of its entries could not be read; the others, "
+                    f"from {place} on, are not tried.",
                 )
                 return
             yield place, entry
@@ -255,7 +254,7 @@ def listed_checkpoints(
 
 def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
     trigger_times: dict[int, datetime] = {}
-    detailed = set()
+    detailed_keys = set()
     listed_rows = _listed_rows(reading)
     keys = [key_of(row) for row in listed_rows if isinstance(row, Checkpoint)]
     details = {
@@ -269,14 +268,16 @@ def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
         )
         if checkpoint:
             results.add(answer, checkpoint)
-            detailed.add((checkpoint.checkpoint_id, checkpoint.trigger_time, checkpoint.status))
+            detailed_keys.add(
+                (checkpoint.checkpoint_id, checkpoint.trigger_time, checkpoint.status)
+            )
             trigger_times[checkpoint_id] = checkpoint.trigger_time
     if reading.checkpoints:
         for row in listed_rows:
             if isinstance(row, Checkpoint):
                 # If an id repeats, the newest trigger time comes first.
                 trigger_times.setdefault(row.checkpoint_id, row.trigger_time)
-                if (row.checkpoint_id, row.trigger_time, row.status) in detailed:
+                if (row.checkpoint_id, row.trigger_time, row.status) in detailed_keys:
                     continue
             results.add(reading.checkpoints, row)
     for checkpoint_id, answer in details.items():
@@ -323,11 +324,11 @@ def _add_vertices_of_detail(
 def _add_subtasks(
     reading: JobAnswers,
     trigger_times: dict[int, datetime],
-    of_other_jobs: Set[int],
+    foreign_ids: Set[int],
     results: ParseResults,
 ) -> None:
     for (checkpoint_id, vertex_id), answer in reading.subtasks.items():
-        if checkpoint_id in of_other_jobs:
+        if checkpoint_id in foreign_ids:
             continue
         at = trigger_times.get(checkpoint_id)
         if at is None:

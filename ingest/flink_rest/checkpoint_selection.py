@@ -20,12 +20,10 @@ def key_of(checkpoint: Checkpoint) -> tuple[int, int]:
     return checkpoint.checkpoint_id, round(checkpoint.trigger_time.timestamp() * 1000)
 
 
-def is_of_another_job(
-    details: Any, listed: Collection[tuple[int, int]], checkpoint_id: int
-) -> bool:
-    """Whether ``listed`` has ``checkpoint_id`` only with trigger times other than the details'."""
+def is_of_another_job(details: Any, keys: Collection[tuple[int, int]], checkpoint_id: int) -> bool:
+    """Whether ``keys`` has ``checkpoint_id`` only with trigger times other than the details'."""
     triggered_ms = member(details, "trigger_timestamp")
-    times = {at_ms for number, at_ms in listed if number == checkpoint_id}
+    times = {at_ms for number, at_ms in keys if number == checkpoint_id}
     return isinstance(triggered_ms, int) and bool(times) and triggered_ms not in times
 
 
@@ -35,8 +33,8 @@ def is_final(checkpoint: Checkpoint) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSelection:
-    """Selects what to request of the ``listed`` checkpoints. ``lean``: the cluster is large, so
-    only a sample of completed checkpoints gets details.
+    """Selects what to request of the ``listed`` checkpoints. ``lean``: in a large cluster, only a
+    sample of completed checkpoints gets details.
     """
 
     listed: Sequence[Checkpoint]
@@ -45,8 +43,8 @@ class CheckpointSelection:
     lean: bool
 
     def is_new(self, checkpoint: Checkpoint) -> bool:
-        known = self.cursor.checkpoints.get(key_of(checkpoint), 0) & ~DETAILED
-        return not is_final(checkpoint) or known != _flags(checkpoint)
+        stored_flags = self.cursor.checkpoints.get(key_of(checkpoint), 0) & ~DETAILED
+        return not is_final(checkpoint) or stored_flags != _flags(checkpoint)
 
     def to_detail(self, now_s: float) -> list[Checkpoint]:
         selected = [
@@ -69,20 +67,19 @@ class CheckpointSelection:
         return checkpoint.checkpoint_id % self.limits.sample_every == 0
 
     def remember(self, detailed: Iterable[tuple[int, int]]) -> None:
-        known = {
-            key: flags & DETAILED for key, flags in self.cursor.checkpoints.items()
-        } | dict.fromkeys(detailed, DETAILED)
-        final = [checkpoint for checkpoint in self.listed if is_final(checkpoint)]
+        detail_flags = {key: flags & DETAILED for key, flags in self.cursor.checkpoints.items()}
+        detail_flags |= dict.fromkeys(detailed, DETAILED)
         self.cursor.checkpoints = {
-            key_of(checkpoint): _flags(checkpoint) | known.get(key_of(checkpoint), 0)
-            for checkpoint in final
+            key_of(checkpoint): _flags(checkpoint) | detail_flags.get(key_of(checkpoint), 0)
+            for checkpoint in self.listed
+            if is_final(checkpoint)
         }
 
     def _needs_details(self, checkpoint: Checkpoint, now_s: float) -> bool:
         if not is_final(checkpoint):
             return now_s - checkpoint.trigger_time.timestamp() >= LONG_RUNNING_S
-        known = self.cursor.checkpoints.get(key_of(checkpoint), 0) & DETAILED
-        return not known and (not self.lean or self.needs_subtasks(checkpoint))
+        was_detailed = self.cursor.checkpoints.get(key_of(checkpoint), 0) & DETAILED
+        return not was_detailed and (not self.lean or self.needs_subtasks(checkpoint))
 
     def _is_slow(self, checkpoint: Checkpoint) -> bool:
         end_to_end_ms = checkpoint.end_to_end_ms or 0

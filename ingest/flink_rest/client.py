@@ -1,8 +1,8 @@
 """Requests to one JobManager or History Server: bounded in number, time and size.
 
-Requests are GET and go only to the registered address: not through a proxy of the environment, not
-along a redirect to another address. No message, log line or ``repr`` contains a secret, not even
-one that the server sends back.
+Requests are GET and go only to the registered address: through no proxy of the environment, and
+along no redirect to another address. No message, log line or ``repr`` has a secret, even if the
+server sends it back.
 """
 
 import asyncio
@@ -14,7 +14,6 @@ import time
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from random import SystemRandom
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
@@ -43,7 +42,7 @@ SAME_PATH_PAUSE_S = 3.0
 
 
 class Gate:
-    """Bounds concurrent requests, and the pause between requests of the same path."""
+    """Bounds concurrent requests, and pauses between requests of a path."""
 
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self.same_path_pause_s = same_path_pause_s
@@ -114,6 +113,7 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
 
 
 GZIP_OR_ZLIB = 47
+"""``wbits`` with which zlib reads either header."""
 
 
 async def read_body(
@@ -199,8 +199,8 @@ OnAnswer = Callable[[str, int, Any], None]
 
 
 class RestClient:
-    """``request_timeout_s`` bounds one request from connecting to its last byte. ``server_name``:
-    name in the certificate, if it is not the host. ``held_bytes``: memory of all answers; above
+    """``request_timeout_s``: from connecting to the last byte. ``server_name``: name in the
+    certificate, if it is not the host. ``held_bytes``: memory of all answers; above
     ``MAX_HELD_BYTES``, no more requests are sent. ``lenient``: answers may have bytes that are not
     UTF-8.
     """
@@ -245,13 +245,11 @@ class RestClient:
         }
         if self.address.authorization:
             headers["Authorization"] = self.address.authorization
-        secure = self.address.origin.startswith("https:")
+        tls: ssl.SSLContext | bool = True
+        if self.address.origin.startswith("https:"):
+            tls = self._tls if isinstance(self._tls, ssl.SSLContext) else tls_context(self._tls)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=0,
-                socket_factory=checked_socket,
-                ssl=self._tls_context() if secure else True,
-            ),
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=checked_socket, ssl=tls),
             timeout=aiohttp.ClientTimeout(
                 total=self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
             ),
@@ -262,15 +260,7 @@ class RestClient:
         )
         return self
 
-    def _tls_context(self) -> ssl.SSLContext:
-        return self._tls if isinstance(self._tls, ssl.SSLContext) else tls_context(self._tls)
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_raised: object) -> None:
         if self._session:
             await self._session.close()
 
@@ -345,10 +335,10 @@ class RestClient:
 
     def _pause_s(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        sent = not isinstance(error, Unanswered) or error.connected
+        was_connected = not isinstance(error, Unanswered) or error.connected
         pause_s = (
             self._gate.same_path_pause_s
-            if sent
+            if was_connected
             else min(CONNECT_AGAIN_AFTER_S, self._gate.same_path_pause_s)
         )
         return pause_s * SystemRandom().uniform(1, 1.5)
@@ -435,12 +425,7 @@ class RestClient:
                 ),
                 "timeout",
             )
-        if isinstance(
-            error,
-            aiohttp.ClientConnectorCertificateError
-            | aiohttp.ClientConnectorSSLError
-            | aiohttp.ClientSSLError,
-        ):
+        if isinstance(error, aiohttp.ClientSSLError):
             return BadAnswer(
                 message(
                     "No trusted TLS connection to {base:name}: {tls_reason:name}. Check its CA "

@@ -38,7 +38,7 @@ JOBS_AT_ONCE = 2
 """Each job has several concurrent requests: two jobs keep both request slots busy."""
 
 NO_NEW_JOB_AFTER = 0.8
-"""Share of the cycle's time limit. A job that is not read to its end is discarded."""
+"""Share of the cycle's time limit: a job that is not read to its end is discarded."""
 
 VERTICES_OF_AN_UNREAD_JOB = 4
 
@@ -50,21 +50,21 @@ async def read_taskmanagers(
     cursor: ClusterCursor,
     cluster: str,
     limits: RequestLimits,
-    sampling_rate: SamplingRate,
+    rate: SamplingRate,
 ) -> tuple[Observed, ...]:
     now_s = session.at().timestamp()
     oldest = min(cursor.taskmanagers.values(), default=0.0)
-    if not is_due(now_s, oldest, sampling_rate.metrics_interval_s * DUE_SLACK):
+    if not is_due(now_s, oldest, rate.metrics_interval_s * DUE_SLACK):
         return ()
-    listed = await session.get("/taskmanagers") if session.budget.take() else None
-    if listed is None:
+    listing = await session.get("/taskmanagers") if session.budget.take() else None
+    if listing is None:
         return ()
-    names = taskmanager_ids(listed.body)
+    names = taskmanager_ids(listing.body)
     cursor.keep_taskmanagers(names)
     due = sorted(names, key=lambda name: cursor.taskmanagers.get(name, 0.0))[
         : limits.taskmanagers_per_cycle
     ]
-    reading = ClusterAnswers(taskmanagers=listed)
+    reading = ClusterAnswers(taskmanagers=listing)
     await asyncio.gather(
         *(_read_taskmanager(session, name, reading) for name in due if session.budget.take(2))
     )
@@ -75,8 +75,8 @@ async def read_taskmanagers(
 
 
 def taskmanager_ids(body: Any) -> list[str]:
-    ids = [manager.get("id") for manager in object_list(body, "taskmanagers")]
-    return list(dict.fromkeys(name for name in ids if is_taskmanager_id(name)))
+    names = [manager.get("id") for manager in object_list(body, "taskmanagers")]
+    return list(dict.fromkeys(name for name in names if is_taskmanager_id(name)))
 
 
 def taskmanager_path(name: str) -> str:
@@ -121,7 +121,7 @@ async def collect_cluster(
     cycle_s: float = 30,
     on_answer: OnAnswer | None = None,
 ) -> Collected:
-    """Raises ``Refused`` for an address that cannot be used. A bad answer raises nothing.
+    """Raises ``Refused`` for a bad address, and nothing for a bad answer.
 
     ``cycle_s``: time between two calls. ``gate``: shared by all clients of the same address.
     """
@@ -156,28 +156,28 @@ class _Cycle:
         self.cycle_s = cycle_s
         self.sampling_rate = SamplingRate(source.metrics_interval_s, lean=False)
         self.observed: list[Observed] = []
-        self.unread: dict[str, ListedJob] = {}
+        self.unread_jobs: dict[str, ListedJob] = {}
         self.jobs_seen = 0
         self.jobs_read = 0
-        self.listed = False
+        self.has_job_list = False
         self.timed_out = self.out_of_time = False
         self.started = time.monotonic()
 
     async def run(self) -> None:
-        overview, jobs = await asyncio.gather(
+        overview, answer = await asyncio.gather(
             self.session.get("/overview"), self.session.get("/jobs/overview")
         )
-        if jobs is None:
+        if answer is None:
             return
         self._note_version(overview)
-        listed, skips = listed_jobs(jobs)
+        jobs, skips = listed_jobs(answer)
         self.session.skips.extend(skips)
-        self.listed, self.jobs_seen = True, len(listed)
+        self.has_job_list, self.jobs_seen = True, len(jobs)
         if not skips:
             # If an entry was skipped, a job that is not listed may still be there.
-            self._note_listed([job.job_id for job in listed], jobs.at)
-        reader = await self._make_reader(listed)
-        await self._read_jobs(reader, listed)
+            self._note_listed([job.job_id for job in jobs], answer.at)
+        reader = await self._make_reader(jobs)
+        await self._read_jobs(reader, jobs)
         self.observed += await read_taskmanagers(
             self.session, self.cursor, self.source.name, self.limits, self.sampling_rate
         )
@@ -209,7 +209,7 @@ class _Cycle:
                 f"{budget}; the next cycle sends them."
             )
             session.skip(session.client.address.base, "over_budget", detail)
-        error = None if self.listed else self._failure_text()
+        error = None if self.has_job_list else self._failure_text()
         if error:
             session.skips.insert(0, Skip(session.client.address.base, "unreachable", error))
         skips = tuple(session.skips)
@@ -227,8 +227,8 @@ class _Cycle:
                 if isinstance(record, Skip)
             ),
             requests=session.client.requests,
-            reachable=self.listed,
-            refused=not self.listed and session.refused,
+            reachable=self.has_job_list,
+            refused=not self.has_job_list and session.refused,
             error=error,
             flink_version=self.cursor.flink_version,
             jobs_seen=self.jobs_seen,
@@ -237,7 +237,7 @@ class _Cycle:
 
     def _observe_unread(self) -> tuple[Observed, ...]:
         results = ParseResults()
-        for job in self.unread.values():
+        for job in self.unread_jobs.values():
             if not self._cursor_of(job).full_at:
                 add_job(JobAnswers(job.job_id, overview=job.answer), results)
         return results.observed(self.source.name, "rest")
@@ -275,10 +275,10 @@ class _Cycle:
 
     async def _make_reader(self, jobs: list[ListedJob]) -> JobReader:
         live = [job for job in jobs if not job.terminal]
-        known = [self.cursor.jobs.get(job.job_id) for job in live]
+        live_cursors = [self.cursor.jobs.get(job.job_id) for job in live]
         vertices = sum(
-            len(job.vertices) if job and job.vertices else VERTICES_OF_AN_UNREAD_JOB
-            for job in known
+            len(cursor.vertices) if cursor and cursor.vertices else VERTICES_OF_AN_UNREAD_JOB
+            for cursor in live_cursors
         )
         self.sampling_rate = sampling_rate(
             self.source.metrics_interval_s, self.cycle_s, len(live), vertices, self.limits
@@ -301,9 +301,9 @@ class _Cycle:
 
     async def _read_jobs(self, reader: JobReader, jobs: list[ListedJob]) -> None:
         due = [job for job in jobs if not self._is_done(job)]
-        self.unread = {job.job_id: job for job in due}
-        # A request is reserved for the checkpoint list of each job. The remaining requests are for
-        # jobs that need attention, then for those that have waited longest.
+        self.unread_jobs = {job.job_id: job for job in due}
+        # A request is reserved for each job's checkpoint list. More requests are for jobs that need
+        # attention, then for those that have waited longest.
         self.session.budget.reserve(len(due))
         due.sort(
             key=lambda job: (
@@ -348,7 +348,7 @@ class _Cycle:
             return
         self.observed.extend(parts)
         self.cursor.jobs[job.job_id] = cursor
-        del self.unread[job.job_id]
+        del self.unread_jobs[job.job_id]
         self.jobs_read += 1
 
     def _is_done(self, job: ListedJob) -> bool:

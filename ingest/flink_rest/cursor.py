@@ -1,4 +1,4 @@
-"""What the collector remembers of a cluster between cycles: plain JSON, bounded, safe to lose."""
+"""What the collector remembers of a cluster: plain JSON, bounded, safe to lose."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -13,9 +13,7 @@ MAX_CHECKPOINTS = 120
 MAX_VERTICES = 300
 MAX_TASKMANAGERS = 5_000
 MISSING_CYCLES = 2
-"""A job that is missing from so many lists is no longer listed. A JobManager may answer before it
-has its jobs.
-"""
+"""A job is gone if so many lists lack it: a JobManager may answer before it has its jobs."""
 
 STORED, DISCARDED, DETAILED = 1, 2, 4
 
@@ -23,8 +21,8 @@ STORED, DISCARDED, DETAILED = 1, 2, 4
 @dataclass(slots=True)
 class JobCursor:
     """Times (``…_at``) are epoch seconds, 0 = never. ``missing``: cycles since the job was listed.
-    ``failed``: Flink's count of failed checkpoints. ``exceptions`` and ``started``: checksums of
-    the last exceptions and attempts. ``turn``: number of samples. ``reported``: what was read or
+    ``failed``: Flink's count of failed checkpoints. ``exceptions``, ``started``: checksums of the
+    last exceptions and attempts. ``turn``: number of samples. ``reported``: what was read or
     reported since the job changed. ``vertices``: vertex → parallelism. ``gauges``: vertex → names.
     ``checkpoints``: (id, trigger ms) of completed and failed checkpoints → flags.
     """
@@ -67,9 +65,7 @@ class ClusterCursor:
     taskmanagers: dict[str, float] = field(default_factory=dict)
 
     def note_listed(self, job_ids: Iterable[str], at_s: float) -> dict[str, JobCursor]:
-        """Forget jobs that are no longer listed. Returns those of them that were read and not seen
-        to end.
-        """
+        """Forget jobs that are no longer listed; returns those that were read, but not their end."""
         present = set(job_ids)
         for job_id in present:
             job = self.jobs.setdefault(job_id, JobCursor())
@@ -91,7 +87,7 @@ class ClusterCursor:
         self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in present}
 
     def forget_settings(self) -> None:
-        """For when another release answers: jobs with fixed ids may have other settings now."""
+        """After an upgrade, jobs with fixed ids may have other settings."""
         self.static_at = 0
         for job in self.jobs.values():
             job.static_at = job.full_at = 0

@@ -33,12 +33,12 @@ class BadAnswer(Skipped):
 Fault = Unanswered | BadAnswer
 
 NOT_MEASURED = "not_measured"
-"""Flink has no metrics of any subtask of a vertex. Since 1.18, for some ten seconds after a start,
-``JobVertexBackPressureHandler`` then computes the maximum of an empty list and throws.
+"""Flink has no metrics of any subtask of a vertex, as for some ten seconds after a start. Since
+1.18, ``JobVertexBackPressureHandler`` then throws: it computes the maximum of an empty list.
 """
 INITIALIZING = "initializing"
-"""The job's JobMaster does not exist yet. From 1.18 on, a request for checkpoints then fails; Flink
-caches the answer for ``web.refresh-interval`` (3 s). Up to 1.12 it is a 404.
+"""The job has no JobMaster yet. From 1.18 on, a request for checkpoints then fails; Flink caches
+the answer for ``web.refresh-interval`` (3 s). Up to 1.12 it is a 404.
 """
 NO_CHECKPOINTS = "no_checkpoints"
 """The job takes no checkpoints: a 404 for its checkpoint settings (``CheckpointConfigHandler``), in
@@ -47,6 +47,7 @@ all releases and archives.
 SAYS_NO_CHECKPOINTS = "Checkpointing is not enabled for this job"
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
 KNOWN_WITHIN_S = 120
+"""A reason of ``NOT_YET`` that lasts longer is reported."""
 
 _BODY_PARTS = (
     (
@@ -66,14 +67,11 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
 def not_yet_reason(status: int, body: str) -> str | None:
-    return next(
-        (
-            reason
-            for reason, parts in _BODY_PARTS
-            if status == 500 and all(part in body for part in parts)
-        ),
-        None,
-    )
+    if status == 500:
+        for reason, parts in _BODY_PARTS:
+            if all(part in body for part in parts):
+                return reason
+    return None
 
 
 def lasting_text(path: str, reason: str) -> str:

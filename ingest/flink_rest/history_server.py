@@ -20,7 +20,7 @@ INTERVAL_S = 60
 
 JOBS_PER_CYCLE = 25
 SECONDS_A_JOB, SECONDS_A_CYCLE = 20.0, 40.0
-MAX_KNOWN = 20_000
+MAX_REMEMBERED_JOBS = 20_000
 LIMITS = RequestLimits()
 NO_SAMPLING = SamplingRate(0, lean=False)
 
@@ -29,7 +29,7 @@ async def read_history(
     client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
     """Reads jobs that are not in the cursor yet, those that ended last first."""
-    read_ends, due_at = _known_jobs(cursor), cursor.get("due_at")
+    read_ends, due_at = _read_ends(cursor), cursor.get("due_at")
     now = at()
     if isinstance(due_at, int | float) and still_waits(now.timestamp(), due_at, INTERVAL_S):
         return SourceRead((), dict(cursor))
@@ -72,9 +72,9 @@ async def read_history(
         read_ends[job.job_id] = job.end_ms
     present = {job.job_id for job in jobs}
     present_ends = [(job_id, end) for job_id, end in read_ends.items() if job_id in present]
-    newest = dict(sorted(present_ends, key=lambda item: item[1])[-MAX_KNOWN:])
-    behind = any(read_ends.get(job.job_id) != job.end_ms for job in new_jobs)
-    next_at = now.timestamp() + (0 if behind else INTERVAL_S)
+    newest = dict(sorted(present_ends, key=lambda item: item[1])[-MAX_REMEMBERED_JOBS:])
+    is_behind = any(read_ends.get(job.job_id) != job.end_ms for job in new_jobs)
+    next_at = now.timestamp() + (0 if is_behind else INTERVAL_S)
     return SourceRead(
         tuple(observed),
         {"jobs": newest, "due_at": next_at},
@@ -99,6 +99,6 @@ async def _read_job(
     return list(assembly.observe_job(reading, cluster, "history"))
 
 
-def _known_jobs(cursor: Mapping[str, Any]) -> dict[str, int]:
+def _read_ends(cursor: Mapping[str, Any]) -> dict[str, int]:
     jobs = as_object(cursor.get("jobs"))
     return {job_id: end for job_id, end in jobs.items() if isinstance(end, int)}

@@ -30,8 +30,8 @@ from ingest.records import Checkpoint, Skip
 
 @dataclass(frozen=True, slots=True)
 class ListedJob:
-    """One entry of ``/jobs/overview``, which is the body of ``answer``. Times are epoch ms, 0 or
-    negative if unknown.
+    """One entry of ``/jobs/overview``, the body of ``answer``. Times are epoch ms, 0 or negative if
+    unknown.
     """
 
     job_id: str
@@ -47,19 +47,19 @@ class ListedJob:
 
 def listed_jobs(overview: Answer) -> tuple[list[ListedJob], tuple[Skip, ...]]:
     results = ParseResults()
-    by_id = {}
+    jobs_by_id = {}
     for place, entry in results.each(results.parse(jobs.overview_entries, overview), overview):
         if job := results.parse(jobs.job_state, overview, place, body=entry, place=place):
             answer = Answer(overview.path, overview.at, entry)
             state = jobs.state_in(entry)
-            by_id[job.job_id] = ListedJob(
+            jobs_by_id[job.job_id] = ListedJob(
                 job.job_id,
                 state,
                 _integer(entry, "last-modification"),
                 _integer(entry, "end-time"),
                 answer,
             )
-    return list(by_id.values()), results.skips()
+    return list(jobs_by_id.values()), results.skips()
 
 
 def _integer(entry: dict[str, Any], name: str) -> int:
@@ -68,11 +68,11 @@ def _integer(entry: dict[str, Any], name: str) -> int:
 
 
 DUE_SLACK = 0.8
-"""Share of an interval after which a sample is due, since cycles do not come at exact times."""
+"""Share of an interval after which a sample is due: cycles are not at exact times."""
 
 
 def needs_attention(job: ListedJob, cursor: JobCursor) -> bool:
-    """Whether the job does not run, has changed, or was never read: then all of it is read now."""
+    """Whether the job does not run, has changed, or was never read: then all is read now."""
     return (
         job.state != "RUNNING"
         or job.modified_ms != cursor.modified_ms
@@ -148,8 +148,8 @@ class _JobReading:
             cursor.reported = []
         cursor.full_at, cursor.state, cursor.modified_ms = self.now_s, job.state, job.modified_ms
         cursor.vertices = _vertices(answers.job.body)
-        if not _is_initialized(answers.job.body):
-            return  # the settings are placeholders, and there is no graph
+        if member(answers.job.body, "state") == "INITIALIZING":
+            return  # there is no graph, and settings are placeholders or missing (1.12)
         has_old_settings = is_due(self.now_s, cursor.static_at, self.limits.static_refresh_s)
         if has_old_settings and self.budget.take(2):
             await self._read_settings()
@@ -163,8 +163,7 @@ class _JobReading:
             self.session.get(checkpoint_config_path, may_be_gone=True),
         )
         if self.session.gone.get(checkpoint_config_path) == NO_CHECKPOINTS:
-            # Archives have the same body. The checkpoint list cannot show this, since it is also
-            # empty while a job is initialized.
+            # Archives have the same body. The checkpoint list is also empty in other cases.
             body = {"errors": [SAYS_NO_CHECKPOINTS]}
             self.answers.checkpoint_config = Answer(checkpoint_config_path, self.session.at(), body)
         self.answers.jobmanager_config = self.reader.jobmanager_config
@@ -197,9 +196,9 @@ class _JobReading:
         if answers.checkpoints is None:
             return
         rows = listed_checkpoints(answers.checkpoints, answers.job_id, answers.flink_version)
-        listed = [row for row in rows if isinstance(row, Checkpoint)]
+        checkpoints = [row for row in rows if isinstance(row, Checkpoint)]
         lean = self.reader.sampling_rate.lean
-        selection = CheckpointSelection(listed, self.cursor, self.limits, lean)
+        selection = CheckpointSelection(checkpoints, self.cursor, self.limits, lean)
         detailed: list[tuple[int, int]] = []
         for checkpoint in selection.to_detail(self.now_s):
             if not self.budget.take():
@@ -207,8 +206,7 @@ class _JobReading:
             path = f"{self.path}/checkpoints/details/{checkpoint.checkpoint_id}"
             details = await self.session.get(path, may_be_gone=True)
             if details is None:
-                # Details that are gone are not requested again: the latest savepoint and failure
-                # stay listed for long.
+                # Not requested again: the latest savepoint and failure stay listed for long.
                 if path in self.session.gone:
                     detailed.append(key_of(checkpoint))
                 continue
@@ -234,11 +232,6 @@ class _JobReading:
         for vertex_id, answer in zip(vertex_ids, answers, strict=True):
             if answer is not None:
                 self.answers.subtasks[checkpoint.checkpoint_id, vertex_id] = answer
-
-
-def _is_initialized(body: Any) -> bool:
-    """Before that, the state backend is "Unknown", and 1.12 has no checkpoint settings."""
-    return bool(member(body, "state") != "INITIALIZING")
 
 
 def _vertices(body: Any) -> dict[str, int]:

@@ -18,7 +18,7 @@ class RequestLimits:
     sample_every: int = 10
     """Of other jobs, subtask details of each tenth completed checkpoint are read."""
     slow_ms: int = 60_000
-    """Subtask details of checkpoints that took this long are always read."""
+    """Subtask details of checkpoints this long are always read."""
     refresh_s: float = 300
     """Interval for graph, exceptions, restarts and hosts of an unchanged job."""
     static_refresh_s: float = 900
@@ -37,13 +37,16 @@ MAX_STRETCH = 20
 
 
 def sampling_rate(
-    wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits
+    configured_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits
 ) -> SamplingRate:
+    """The configured rate if a sample (5 requests a job, 3 a vertex) fits into a cycle. Else a lean
+    sample (3 and 1), perhaps in several cycles.
+    """
     if 5 * jobs + 3 * vertices <= limits.requests:
-        return SamplingRate(wanted_interval_s, lean=False)
-    left = max(limits.requests - 1.8 * jobs, limits.requests / 10)
-    cycles = min(MAX_STRETCH, math.ceil((3 * jobs + vertices) / left))
-    return SamplingRate(max(wanted_interval_s, cycles * cycle_s), lean=True)
+        return SamplingRate(configured_interval_s, lean=False)
+    available = max(limits.requests - 1.8 * jobs, limits.requests / 10)
+    cycles = min(MAX_STRETCH, math.ceil((3 * jobs + vertices) / available))
+    return SamplingRate(max(configured_interval_s, cycles * cycle_s), lean=True)
 
 
 def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits) -> RequestLimits:

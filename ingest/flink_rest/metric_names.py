@@ -50,9 +50,7 @@ _SOURCE_COLUMNS = {
 }
 _SOURCE_METRIC_ID = re.compile(rf".+\.({'|'.join(map(re.escape, _SOURCE_COLUMNS))})", re.DOTALL)
 
-JOB_METRICS: Names = {
-    "restarts": ("numRestarts", "fullRestarts"),
-}
+JOB_METRICS: Names = {"restarts": ("numRestarts", "fullRestarts")}
 
 TASKMANAGER_METRICS: Names = {
     "managed_memory_used_bytes": ("Status.Flink.Memory.Managed.Used",),
@@ -80,8 +78,8 @@ def ids(names: Names) -> tuple[str, ...]:
 
 
 def names_for(flink_version: str | None) -> tuple[str, ...]:
-    """The shortest metric ids of this release, so that few requests are needed. Up to 1.20 there is
-    the flat group ``buffers``; 2.x has only the long names.
+    """The shortest metric ids of this release, for few requests. Up to 1.20 there is the flat group
+    ``buffers``; 2.x has only the long names.
     """
     return tuple(
         name
@@ -125,14 +123,12 @@ def subtasks_per_request(names: Sequence[str], parallelism: int, path_bytes: int
 
 
 def select_subtasks(parallelism: int, at_most: int, hottest: Sequence[int], turn: int) -> list[int]:
-    """All subtasks if they fit. Else half of them are the hottest; other subtasks rotate with
-    ``turn``.
-    """
+    """All subtasks if they fit. Else half are the hottest; others rotate with ``turn``."""
     if parallelism <= at_most:
         return list(range(parallelism))
-    selected = [subtask for subtask in hottest if 0 <= subtask < parallelism][: at_most // 2]
-    chosen = set(selected)
-    cooler = [subtask for subtask in range(parallelism) if subtask not in chosen]
-    room = at_most - len(selected)
+    hot_subtasks = [subtask for subtask in hottest if 0 <= subtask < parallelism][: at_most // 2]
+    hot_set = set(hot_subtasks)
+    cooler = [subtask for subtask in range(parallelism) if subtask not in hot_set]
+    room = at_most - len(hot_subtasks)
     start = (turn % math.ceil(len(cooler) / room)) * room
-    return sorted(selected + cooler[start : start + room])
+    return sorted(hot_subtasks + cooler[start : start + room])

@@ -92,10 +92,7 @@ def _set_answer(reading: JobAnswers | ClusterAnswers, attribute: str, answer: An
 
 
 def _file_by_route(
-    reading: JobAnswers | ClusterAnswers,
-    routes: tuple[_Route, ...],
-    resource: str,
-    answer: Answer,
+    reading: JobAnswers | ClusterAnswers, routes: tuple[_Route, ...], resource: str, answer: Answer
 ) -> Filed:
     for attribute, pattern, key_of in routes:
         if match := pattern.fullmatch(resource):

@@ -14,7 +14,7 @@ SKIPS_PER_CYCLE = 200
 
 class RestSession:
     """``down``: why no more requests are sent, else ``None``. ``refused``: no process listened at
-    the address. ``gone`` and ``not_yet``: path → reason; see :meth:`get`.
+    the address. ``gone`` and ``not_yet``: path → reason; see ``get``.
     """
 
     def __init__(self, client: RestClient, at: Callable[[], datetime], budget: Budget) -> None:
@@ -28,7 +28,7 @@ class RestSession:
         self._unanswered = 0
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        """``None`` if the request fails. The reason is then in ``gone`` for an expected 404
+        """``None`` if the request fails. The reason is in ``gone`` for an expected 404
         (``may_be_gone``), in ``not_yet`` if Flink cannot answer yet, else in a skip.
         """
         if self.down:
@@ -61,11 +61,11 @@ class RestSession:
         """Add a skip for each path that has been ``not_yet`` for too long. ``since_s``: since when
         a path has been ``not_yet`` (epoch s), 0 if none. Returns ``since_s`` for the next cycle.
         """
-        waiting = [path for path in paths if path in self.not_yet]
+        not_yet_paths = [path for path in paths if path in self.not_yet]
         now_s = self.at().timestamp()
-        since_s = (since_s or now_s) if waiting else 0
+        since_s = (since_s or now_s) if not_yet_paths else 0
         if now_s - since_s >= KNOWN_WITHIN_S:
-            for path in waiting:
+            for path in not_yet_paths:
                 self.skip(path, "http_error", lasting_text(path, self.not_yet[path]))
         return since_s
 

@@ -24,7 +24,7 @@ def release(version: str | None) -> tuple[int, ...] | None:
 
 
 def named_release(version: str | None) -> tuple[tuple[int, ...], str] | None:
-    """The numbers of :func:`release`, and the suffix of a vendor, a snapshot or a candidate."""
+    """The numbers of ``release``, and a vendor's, snapshot's or candidate's suffix."""
     text = (version or "").strip()
     match = _VERSION.match(text)
     numbers = release(text)
@@ -32,7 +32,7 @@ def named_release(version: str | None) -> tuple[tuple[int, ...], str] | None:
 
 
 def is_version(text: object) -> bool:
-    """Whether the text is only a release, perhaps with a vendor's suffix: safe to show."""
+    """Whether the text is only a release, perhaps of a vendor: safe to show."""
     return (
         isinstance(text, str)
         and release(text) is not None

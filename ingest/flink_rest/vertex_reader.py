@@ -26,9 +26,7 @@ from ingest.json_members import object_list
 LISTED = "listed"
 MOST_OF_SOURCES = 12
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
-"""How often names are listed after a change of the job: operators register metrics some seconds
-after they open.
-"""
+"""How often names are listed after the job changed: operators register metrics late."""
 
 
 async def read_gauges(
@@ -39,8 +37,8 @@ async def read_gauges(
     prefix_bytes: int,
     lean: bool,
 ) -> None:
-    """``prefix_bytes``: length of a reverse proxy's path. If task metrics come from another source,
-    only event time between vertices is requested.
+    """``prefix_bytes``: length of a reverse proxy's path. If task metrics come from elsewhere, only
+    event time is requested.
     """
     paths = {
         vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"
@@ -48,30 +46,22 @@ async def read_gauges(
     }
     if cursor.reported.count(LISTED) < (TIMES_LISTED_LEAN if lean else TIMES_LISTED):
         cursor.reported.append(LISTED)
-        names, fed = _graph(reading)
-        on_paths = {*fed, *(source for sources in fed.values() for source in sources)}
+        vertex_names, feeders_of = _graph(reading)
+        linked = {*feeders_of, *(source for sources in feeders_of.values() for source in sources)}
         for vertex_id, path in paths.items():
-            if reading.measured_elsewhere and vertex_id not in on_paths:
+            if reading.measured_elsewhere and vertex_id not in linked:
                 continue
-            answer = await session.get(path, may_be_gone=True) if budget.take() else None
-            if answer is not None:
-                try:
-                    metric_names = listed_names(answer.body)
-                except Skipped as error:
-                    session.skip(path, "bad_payload", str(error))
-                    continue
-                previous_names = [
-                    name for name in cursor.gauges.get(vertex_id, ()) if is_of_event_time(name)
-                ]
-                time_names = (
-                    names_to_ask(vertex_id, names.get(vertex_id, ""), metric_names, fed)
-                    if names
-                    else previous_names
-                )
-                cursor.gauges[vertex_id] = [
-                    *time_names,
-                    *(() if reading.measured_elsewhere else _needed_metrics(metric_names)),
-                ]
+            metric_names = await _metric_names(session, budget, path)
+            if metric_names is None:
+                continue
+            if vertex_names:
+                name = vertex_names.get(vertex_id, "")
+                time_names = names_to_ask(vertex_id, name, metric_names, feeders_of)
+            else:
+                previous_names = cursor.gauges.get(vertex_id, ())
+                time_names = [name for name in previous_names if is_of_event_time(name)]
+            needed = () if reading.measured_elsewhere else _needed_metrics(metric_names)
+            cursor.gauges[vertex_id] = [*time_names, *needed]
     cursor.gauges = {
         vertex_id: names
         for vertex_id, names in cursor.gauges.items()
@@ -86,9 +76,20 @@ async def read_gauges(
                 reading.gauges.setdefault(vertex_id, []).append(answer)
 
 
+async def _metric_names(session: RestSession, budget: Budget, path: str) -> list[str] | None:
+    answer = await session.get(path, may_be_gone=True) if budget.take() else None
+    if answer is None:
+        return None
+    try:
+        return listed_names(answer.body)
+    except Skipped as error:
+        session.skip(path, "bad_payload", str(error))
+        return None
+
+
 def _needed_metrics(metric_names: list[str]) -> list[str]:
-    of_source = [name for name in metric_names if source_column(name)]
-    return [*names_to_request(metric_names), *of_source[:MOST_OF_SOURCES]]
+    source_names = [name for name in metric_names if source_column(name)]
+    return [*names_to_request(metric_names), *source_names[:MOST_OF_SOURCES]]
 
 
 def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
@@ -136,12 +137,14 @@ class VertexReader:
         )
         if reading.measured_elsewhere:
             return
-        unknown = [
+        unmeasured_paths = [
             f"{path}/backpressure"
             for vertex_id, path in self._paths.items()
             if vertex_id not in reading.backpressure
         ]
-        cursor.not_measured_at = self._session.skip_lasting(unknown, cursor.not_measured_at)
+        cursor.not_measured_at = self._session.skip_lasting(
+            unmeasured_paths, cursor.not_measured_at
+        )
 
     async def _read_placement(self) -> None:
         reading, cursor = self._reading, self._cursor
@@ -158,23 +161,23 @@ class VertexReader:
         cursor.started = cursor.started if checksum is None else checksum
 
     async def _read_backpressure(self) -> None:
-        """Back-pressure is the only figure before 1.13, and the only one that one request returns
-        for all subtasks of a large vertex.
+        """Back-pressure is the only figure before 1.13, and the only one of all subtasks of a large
+        vertex in one answer.
         """
-        needed = {
+        backpressure_paths = {
             vertex_id: f"{path}/backpressure"
             for vertex_id, path in self._paths.items()
             if not self._lean
             or not has_time_metrics(self._reading.flink_version)
-            or self._cursor.vertices[vertex_id] > self._at_most(vertex_id)
+            or self._cursor.vertices[vertex_id] > self._max_subtasks(vertex_id)
         }
-        self._reading.backpressure.update(await self._gather(needed))
+        self._reading.backpressure.update(await self._gather(backpressure_paths))
 
     async def _read_metrics(self) -> None:
         reading, cursor = self._reading, self._cursor
         due: list[tuple[str, str]] = []
         for vertex_id, path in self._paths.items():
-            parallelism, at_most = cursor.vertices[vertex_id], self._at_most(vertex_id)
+            parallelism, at_most = cursor.vertices[vertex_id], self._max_subtasks(vertex_id)
             if parallelism > at_most and f"part:{vertex_id[:8]}" not in cursor.reported:
                 cursor.reported.append(f"part:{vertex_id[:8]}")
                 self._session.skip(
@@ -214,7 +217,7 @@ class VertexReader:
         names = self._cursor.gauges.get(vertex_id, ())
         return (*self._names, *(quote(name) for name in names if source_column(name)))
 
-    def _at_most(self, vertex_id: str) -> int:
+    def _max_subtasks(self, vertex_id: str) -> int:
         vertices = self._cursor.vertices
         fair_share = self._limits.requests_per_job // (2 * max(1, len(vertices)))
         requests = max(1, min(self._limits.requests_per_vertex, fair_share))

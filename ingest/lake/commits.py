@@ -19,9 +19,8 @@ def append(
     lake: LakeReader, observed: Iterable[Observed], tables: Mapping[str, Table]
 ) -> dict[str, int]:
     """One commit per table that has rows; returns table name → version. Rows may repeat: readers
-    drop duplicates by the table's identity. Raises the storage's error if a commit does not succeed
-    in two minutes. Raises ``LakeDamaged`` if a table is damaged, after all other tables are
-    written.
+    drop duplicates by the table's identity. Raises the storage's error after two minutes, and
+    ``LakeDamaged`` for a damaged table, after all other tables are written.
     """
     versions: dict[str, int] = {}
     damage: LakeDamaged | None = None

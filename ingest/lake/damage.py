@@ -23,15 +23,15 @@ class LakeDamaged(Refused):
 def readable_errors(
     table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str
 ) -> Iterator[None]:
-    """Turns errors of the Delta and Parquet libraries into ``LakeDamaged`` with one sentence.
-    ``in_files`` returns what is wrong with the table's data files, "" for nothing.
+    """Turns errors of the Delta and Parquet libraries into ``LakeDamaged``. ``in_files`` returns
+    what is wrong with the table's data files, "" for nothing.
     """
     try:
         yield
     except (CommitFailedError, TableNotFoundError):
         raise
     except (DeltaError, pa.ArrowException, OSError) as error:
-        why = in_files() or _in_log(folder)
+        why = in_files() or _damage_in_log(folder)
         if not why and isinstance(error, OSError):
             raise  # a full disk or an unreachable storage is no damage; its message says enough
         raise damaged(table, uri, why or _first_line(error)) from error
@@ -51,7 +51,7 @@ def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
 
 
 def broken_file(table: Table, paths: Iterable[Path]) -> str:
-    """What is wrong with the first file that cannot be read; "" if all files can."""
+    """What is wrong with the first unreadable file; "" if there is none."""
     for path, _ in zip(paths, range(MAX_FILES_CHECKED), strict=False):
         try:
             names = set(pq.read_schema(path).names)
@@ -64,7 +64,7 @@ def broken_file(table: Table, paths: Iterable[Path]) -> str:
     return ""
 
 
-def _in_log(folder: Path | None) -> str:
+def _damage_in_log(folder: Path | None) -> str:
     log = folder / "_delta_log" if folder else None
     if log is None or not log.exists():
         return ""

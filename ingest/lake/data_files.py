@@ -1,5 +1,5 @@
-"""How Arrow reads the data files of a table. Arrow's threads may still read ahead when the process
-ends; calls from them into Python are counted, and the process waits until there are none.
+"""How Arrow reads the data files of a table. Arrow's threads may read ahead when the process ends,
+so the process waits until they no longer call Python.
 """
 
 import atexit
@@ -20,9 +20,9 @@ from pyarrow import fs
 from ingest.messages import count_text
 
 WAITS_S = 10.0
-"""Longest wait for reads when a process ends: a hanging storage must not block it."""
+"""Longest wait when a process ends: a hanging storage must not block it."""
 QUIET_S = 0.1
-"""After this time without a call to Python, the threads have nothing left to read."""
+"""After so long without a call to Python, the threads have nothing left to read."""
 
 
 def dataset(

@@ -3,7 +3,7 @@ from dataclasses import replace
 from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Column, Table
 
 REFUSED = "refused"
-"""Outcome of a trigger that was refused before it took a checkpoint id: only the log shows it."""
+"""Outcome of a trigger that took no checkpoint id: only the log shows it."""
 
 # For a column without meaning, see the column of that name in the serving table checkpoint_fact.
 CHECKPOINT_FACTS = Table(
@@ -37,7 +37,7 @@ READ_BY_SPARK: dict[str, Table] = {
     name: replace(TABLES[name], name=f"derived/{name}")
     for name in ("log_records", "references", "snapshots", "skips")
 }
-"""Name of a raw table, which collectors write → the table to which Spark writes such rows."""
+"""Raw table, which collectors write → the table to which Spark writes such rows."""
 
 DERIVED: dict[str, Table] = {
     table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)

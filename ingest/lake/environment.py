@@ -13,8 +13,8 @@ def lake_place(
     else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``. Raises ``Refused``.
     """
     home = environment.get("WEIR_HOME") or "var"
-    chosen = root or environment.get("WEIR_LAKE_ROOT") or str(Path(home) / "lake")
-    return chosen, _options(environment.get("WEIR_LAKE_OPTIONS") or "{}")
+    lake_root = root or environment.get("WEIR_LAKE_ROOT") or str(Path(home) / "lake")
+    return lake_root, _options(environment.get("WEIR_LAKE_OPTIONS") or "{}")
 
 
 def _options(text: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Reads the lake. Never open a lake in a process that forks later: the Delta library has threads."""
+"""Never open a lake in a process that forks later: the Delta library has threads."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +23,8 @@ from ingest.lake.tables import Table, with_columns
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file of a version, with the bounds of its ``commit_seq`` and time column. Bounds
-    are None if they were not recorded.
+    """A Parquet file of a version. Bounds of ``commit_seq`` and of the time column are None if they
+    were not recorded.
     """
 
     uri: str
@@ -93,13 +93,13 @@ class LakeReader:
         from_time: datetime | None = None,
         to_time: datetime | None = None,
     ) -> list[DataFile]:
-        """Files that may hold rows with ``after_seq < commit_seq <= up_to_seq`` and a time from
-        ``from_time`` to ``to_time``. Callers still filter rows.
+        """Files that may have rows with ``after_seq < commit_seq <= up_to_seq`` from ``from_time``
+        to ``to_time``. Callers still filter rows.
         """
         delta = self.open_or_none(ALL_TABLES[table], version)
         if delta is None:
             return []
-        chosen = []
+        in_range = []
         for data_file in _data_files(delta, ALL_TABLES[table].time_column):
             if data_file.last_seq is not None and data_file.last_seq <= after_seq:
                 continue
@@ -113,8 +113,8 @@ class LakeReader:
                 continue
             if to_time and data_file.first_time and data_file.first_time > to_time:
                 continue
-            chosen.append(data_file)
-        return chosen
+            in_range.append(data_file)
+        return in_range
 
     def read(
         self,
@@ -149,8 +149,8 @@ class LakeReader:
             )
 
     def broken_file(self, table: str) -> str:
-        """What is wrong with the first data file that cannot be read. Empty if all files can be
-        read, or if the lake is not local.
+        """What is wrong with the first unreadable data file; "" if there is none, or if the lake is
+        not local.
         """
         if self.local_root is None:
             return ""

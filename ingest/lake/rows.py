@@ -40,8 +40,8 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
     try:
         arrow = pa.table(columns, schema=table.schema)
     except UnicodeEncodeError:
-        # A text has half a surrogate pair, as in a file name that is not UTF-8. Texts are not
-        # checked beforehand, since that would slow each cycle.
+        # A text has half a surrogate pair, as in a file name that is not UTF-8. To check texts
+        # beforehand would slow each cycle.
         arrow = pa.table(
             {name: _storable(values) for name, values in columns.items()}, schema=table.schema
         )

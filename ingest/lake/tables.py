@@ -1,5 +1,5 @@
-"""The raw lake tables: columns follow from :mod:`ingest.records`; identity, partition and order are
-declared here. The writer, the Python reader and Spark's schemas are derived from these tables.
+"""The raw lake tables: columns follow from ``ingest.records``; identity, partition and order are
+declared here. Writer, reader and Spark's schemas are derived from these tables.
 """
 
 from collections.abc import Sequence
@@ -126,14 +126,7 @@ _RAW: tuple[tuple[type[Record], str, str, tuple[str, ...], str, tuple[str, ...]]
         VertexCheckpoint,
         "vertex_checkpoints",
         "one vertex's part in one checkpoint as seen once",
-        (
-            "job_id",
-            "checkpoint_id",
-            "trigger_time",
-            "vertex_id",
-            "status",
-            "acknowledged",
-        ),
+        ("job_id", "checkpoint_id", "trigger_time", "vertex_id", "status", "acknowledged"),
         "trigger_time",
         ("job_id", "trigger_time", "vertex_id"),
     ),
@@ -148,10 +141,8 @@ _RAW: tuple[tuple[type[Record], str, str, tuple[str, ...], str, tuple[str, ...]]
     (
         VertexStart,
         "vertex_starts",
-        (
-            "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks "
-            "of the job did"
-        ),
+        "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks "
+        "of the job did",
         ("job_id", "vertex_id", "ts"),
         "ts",
         ("job_id", "ts", "vertex_id"),
@@ -199,17 +190,9 @@ _RAW: tuple[tuple[type[Record], str, str, tuple[str, ...], str, tuple[str, ...]]
     (
         Reference,
         "references",
-        (
-            "one state handle in one _metadata; ordinal 0 stands for the file itself and is "
-            "there only if all others are"
-        ),
-        (
-            "metadata_path",
-            "metadata_bytes",
-            "metadata_modified",
-            "reader_version",
-            "ordinal",
-        ),
+        "one state handle in one _metadata; ordinal 0 stands for the file itself and is "
+        "there only if all others are",
+        ("metadata_path", "metadata_bytes", "metadata_modified", "reader_version", "ordinal"),
         "observed_at",
         ("metadata_path", "ordinal"),
     ),

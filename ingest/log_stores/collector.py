@@ -37,7 +37,7 @@ def store_of(source: LogStoreSource) -> Store:
 
 
 def client_of(source: LogStoreSource, tls: Tls, gate: Gate | None = None) -> RestClient:
-    """Signs in with the store's credentials, never with those of the cluster."""
+    """Signs in with the store's credentials, never the cluster's."""
     return RestClient(
         source.url,
         auth=source.auth,
@@ -51,9 +51,9 @@ def client_of(source: LogStoreSource, tls: Tls, gate: Gate | None = None) -> Res
 
 
 LATE_S = 120
-"""Lines that arrive later are not read: shippers wait for seconds, indices refresh within 30 s."""
+"""Later lines are not read: shippers wait for seconds, indices refresh within 30 s."""
 MOST_REPEATED = 20_000
-"""Most lines that are read again to find late lines: the spool remembers ``REMEMBERED_LINES``."""
+"""Most lines read again to find late lines: the spool remembers ``REMEMBERED_LINES``."""
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ _UNREADABLE = frozenset({"too_large", "bad_json"})
 
 @dataclass(frozen=True, slots=True)
 class StoreRead:
-    """Lines before ``read_to`` were read. ``behind``: the cycle ended before it reached the present."""
+    """Lines before ``read_to`` were read. ``behind``: the cycle did not reach the present."""
 
     cursor: dict[str, Any]
     read_from: datetime
@@ -145,7 +145,7 @@ class StoreRead:
 
 
 async def read_store(run: ClusterRun) -> SourceRead | None:
-    """If the store does not answer, only a cluster without other sources is unreachable."""
+    """Without an answer, only a cluster without other sources is unreachable."""
     if (store := run.cluster.log_store) is None:
         return None
     share_bytes = min(
@@ -258,30 +258,24 @@ class _StoreReading:
             return
         lines = self._lines_within(page, begin, end)
         last_ns = max((at for at, _ in lines), default=begin)
+        larger = self._store.most_lines if limit >= self._store.usual_lines else 10 * limit
+        larger = min(larger, self._largest)
         if len(page.lines) < limit:
             await self._store_lines(lines)
             self._advance(min(end, self._now_ns))
         elif last_ns > begin:
-            await self._store_lines(
-                [line for line in lines if line[0] < last_ns]
-            )  # the next page begins with the last instant, which may have more lines
+            # The next page begins with the last instant, which may have more lines.
+            await self._store_lines([line for line in lines if line[0] < last_ns])
             self._advance(last_ns)
-        elif (
-            larger := min(
-                self._store.most_lines if limit >= self._store.usual_lines else 10 * limit,
-                self._largest,
-            )
-        ) > limit:
+        elif larger > limit:
             self._limit = larger
         else:
             await self._store_lines(lines)
             when = f"{_instant(begin):%F %T} UTC"
             self._skip(
                 "over_budget",
-                (
-                    f"At {when} {limit:,} lines have the same instant; any further lines "
-                    "of it are skipped."
-                ),
+                f"At {when} {limit:,} lines have the same instant; any further lines "
+                "of it are skipped.",
             )
             self._advance(begin + self._store.resolution_ns)
 
@@ -296,9 +290,7 @@ class _StoreReading:
         self._limit = min(10 * self._limit, self._store.usual_lines)
 
     async def _try_page(self, begin: int, end: int) -> Page | None:
-        """``None`` if the page cannot be read. Then the next page is smaller, or the unreadable
-        line was skipped.
-        """
+        """``None`` for an unreadable page: the next one is smaller, or a line was skipped."""
         try:
             return await self._page(begin, end, self._limit)
         except BadAnswer as error:
@@ -314,10 +306,8 @@ class _StoreReading:
             when = f"{_instant(end_ns):%F %T.%f}"[:-3]
             self._skip(
                 error.reason,
-                (
-                    f"The line of {when} UTC cannot be read; it is skipped, with others "
-                    f"of this millisecond. {error}"
-                ),
+                f"The line of {when} UTC cannot be read; it is skipped, with others "
+                f"of this millisecond. {error}",
             )
             self._advance(end_ns)
             return None
@@ -348,9 +338,7 @@ class _StoreReading:
                 )
             )
         outside = Skip(
-            self._client.address.base,
-            "bad_payload",
-            "A line is not in the requested time.",
+            self._client.address.base, "bad_payload", "A line is not in the requested time."
         )
         for at, content in page.lines:
             if not begin <= at < end:

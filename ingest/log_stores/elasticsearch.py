@@ -1,8 +1,7 @@
 """``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``. The
-request's body is in the parameter ``source``, so that only GET is sent. A page begins with the last
-instant of the previous page, since both stores have different sort keys for a finer position
-(``_shard_doc``, ``_id``). Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to
-3.
+request's body is the parameter ``source``: only GET is sent. A page begins with the last instant of
+the previous page, since both stores have different sort keys for a finer position (``_shard_doc``,
+``_id``). Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to 3.
 """
 
 import json
@@ -19,7 +18,7 @@ from ingest.records import Skip
 
 TIME = "@timestamp"
 _NANOSECONDS_FROM = 10**15
-"""From here on, a sort value is that of a field ``date_nanos``, below of ``date``."""
+"""Sort values from here on are of a field ``date_nanos``, smaller ones of a ``date``."""
 _POSITION = ("log.offset", "offset", "log_offset")
 
 
@@ -117,8 +116,8 @@ class Elasticsearch:
 
 def _instant(hit: Any) -> int | None:
     match hit:
-        case {"_id": str(), "sort": [int(by), *_]} if not isinstance(by, bool):
-            at = by if by >= _NANOSECONDS_FROM else by * NS_PER_MS
+        case {"_id": str(), "sort": [int(sort_value), *_]} if not isinstance(sort_value, bool):
+            at = sort_value if sort_value >= _NANOSECONDS_FROM else sort_value * NS_PER_MS
             return at if 0 <= at <= LAST_NS else None
     return None
 

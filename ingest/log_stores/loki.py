@@ -75,11 +75,11 @@ def _lines(stream: Any) -> Iterator[tuple[int, Entry | Skip]]:
 
 def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
     match value:
-        case [str(at), str(line), *more] if (
+        case [str(at), str(line), *members] if (
             at.isascii() and at.isdigit() and len(at) <= 19 and int(at) <= LAST_NS
         ):
-            about = {**labels, **_structured_metadata(more)}
-            return int(at), entry_of({"line": line, "stamp": at}, about) or Skip(
+            metadata = {**labels, **_structured_metadata(members)}
+            return int(at), entry_of({"line": line, "stamp": at}, metadata) or Skip(
                 f"line of {at}", "no_text", "The line is empty."
             )
         case _:
@@ -88,8 +88,8 @@ def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
             )
 
 
-def _structured_metadata(more: list[Any]) -> dict[str, Any]:
-    match more:
+def _structured_metadata(members: list[Any]) -> dict[str, Any]:
+    match members:
         case [{"structuredMetadata": dict(metadata)}, *_]:
             return metadata
         case [dict(metadata), *_]:

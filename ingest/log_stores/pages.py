@@ -1,6 +1,5 @@
 """The interface of stores of logs. For a new store, write a ``Store``, register it in
-``collector.store_of``, and add its answers, after its reference, to
-``tests/ingest/log_stores/stores.py``.
+``collector.store_of``, and add its documented answers to ``tests/ingest/log_stores/stores.py``.
 """
 
 from dataclasses import dataclass
@@ -26,8 +25,8 @@ class Page:
 
 class Store(Protocol):
     """Returns lines from ``start_ns`` (inclusive) to ``end_ns`` (exclusive), oldest first.
-    ``resolution_ns``: least difference of instants. ``usual_lines``: lines of a usual request.
-    ``most_lines``: the most that an answer can have.
+    ``resolution_ns``: least difference of instants. ``usual_lines`` of a request. ``most_lines`` of
+    an answer.
     """
 
     name: str

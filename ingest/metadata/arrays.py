@@ -8,6 +8,7 @@ Counts = npt.NDArray[np.int64]
 
 
 def coded(values: Sequence[str | None], counts: Counts) -> pa.Array:
+    """A dictionary-encoded column: each value as often as its count."""
     distinct = [value for value in dict.fromkeys(values) if value is not None]
     code_of: dict[str | None, int] = {value: code for code, value in enumerate(distinct)}
     code_of[None] = -1
@@ -59,11 +60,11 @@ def sparse_text(values: Sequence[tuple[int, str | None]], rows: int) -> pa.Array
 def sparse_numbers(values: Sequence[tuple[int, int | None]], rows: int) -> pa.Array:
     present = [(row, value) for row, value in values if value is not None]
     rows_present = [row for row, _ in present]
-    filled = np.zeros(rows, np.int64)
-    filled[rows_present] = [value for _, value in present]
+    column = np.zeros(rows, np.int64)
+    column[rows_present] = [value for _, value in present]
     is_present = np.zeros(rows, np.bool_)
     is_present[rows_present] = True
-    return numbers(filled, is_present)
+    return numbers(column, is_present)
 
 
 def _validity(is_present: npt.NDArray[np.bool_]) -> pa.Buffer | None:

@@ -38,7 +38,7 @@ SCHEMA = pa.schema(
         ("states", pa.list_(_STATE)),
     ]
 )
-"""Like :class:`ingest.records.Reference`, except that ``ordinal`` begins at 0."""
+"""Like ``records.Reference``, except that ``ordinal`` begins at 0."""
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
@@ -69,7 +69,7 @@ class _Owner(NamedTuple):
 
 
 class _Batch:
-    """``owners``: values that consecutive rows share, with their first row in ``owner_rows``.
+    """``owners``: values that consecutive rows share; ``owner_rows`` has their first rows.
     ``handles``: (row, single handle). Other lists have one element per part.
     """
 
@@ -131,7 +131,7 @@ class _Batch:
         columns = {
             **self._owner_columns(),
             **self._location_columns(),
-            **self._keyed(),
+            **self._keyed_columns(),
             **self._sparse_columns(),
         }
         return pa.record_batch([columns[name] for name in SCHEMA.names], schema=SCHEMA)
@@ -190,7 +190,7 @@ class _Batch:
     def _text(self, pieces: list[bytes], lengths: list[int]) -> pa.Array:
         return arrays.text(pieces, np.repeat(np.array(lengths, np.int64), self._counts))
 
-    def _keyed(self) -> dict[str, pa.Array]:
+    def _keyed_columns(self) -> dict[str, pa.Array]:
         counts = self._owner_counts
         keyed = [owner.keyed for owner in self.owners]
         return {

@@ -1,18 +1,18 @@
 """The format versions of ``_metadata``, and the releases that differ within a version.
 
-=======  ============================  ===========================================================
-version  written by                    what is new
-=======  ============================  ===========================================================
-2        1.3 to 1.10                   paddings that were dropped later; absolute paths only
-3        1.11 to 1.15                  coordinator and channel state; finished tasks from 1.14 on
-4        1.16 to 1.20                  properties of the checkpoint at the end
-5        2.0                           name and uid of each operator
-6        2.1 to 2.3                    a type byte before each channel state; merged channel states
-7        development after 2.3         each subtask may name the checkpoint its state is from
-=======  ============================  ===========================================================
+=======  =====================  ==========================
+version  written by             what is new
+=======  =====================  ==========================
+2        1.3 to 1.10            paddings that were dropped later; absolute paths only
+3        1.11 to 1.15           coordinator and channel state; finished tasks from 1.14 on
+4        1.16 to 1.20           properties of the checkpoint at the end
+5        2.0                    name and uid of each operator
+6        2.1 to 2.3             a type byte before each channel state; merged channel states
+7        development after 2.3  each subtask may name the checkpoint its state is from
+=======  =====================  ==========================
 
-Version 3 was written in three ways, which the header does not distinguish: they are tried in turn,
-and the one that ends exactly at the end of the file is right.
+Version 3 was written in three ways, which the header does not distinguish: they are tried in turn;
+the one that ends at the end of the file is right.
 
 A new handle is a function, and its tag in the registry of ``streams``, ``keyed`` or ``walk``.
 Increase ``READER_VERSION`` if the same bytes are now read differently. Test with bytes written by

@@ -77,21 +77,20 @@ def read_evidence(
     selection = SnapshotSelection(cursor.get("jobs"))
     waiting = [str(path) for path in cursor.get("waiting") or ()]
     waiting = list(dict.fromkeys([*waiting, *selection.select(observed)]))[-MOST_WAITING:]
-    records: list[Record] = []
+    files_left, records = source.files_per_cycle, list[Record]()
     reader = _Reader(
         source, cluster, dict(cursor.get("reported") or {}), at, budget or EvidenceBudget()
     )
-    done = 0
-    while done < min(len(waiting), source.files_per_cycle) and reader.budget.seconds > 0:
-        records += reader.read(waiting[done])
-        done += 1
+    while waiting and files_left > 0 and reader.budget.seconds > 0:
+        records += reader.read(waiting.pop(0))
+        files_left -= 1
     observations = [Observed(cluster, at, SOURCE, tuple(records))] if records else []
-    remembered = {
+    next_cursor = {
         "jobs": selection.remembered(at),
-        "waiting": waiting[done:],
+        "waiting": waiting,
         "reported": reader.newest_unreachable(),
     }
-    return observations, {name: value for name, value in remembered.items() if value}
+    return observations, {name: value for name, value in next_cursor.items() if value}
 
 
 def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
@@ -112,9 +111,7 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
 
 
 class _Reader:
-    """``unreachable``: directory → last failure in epoch s. A directory that was refused ends with
-    a slash.
-    """
+    """``unreachable``: directory → last failure (epoch s). Refused directories end with a slash."""
 
     def __init__(
         self,
@@ -147,7 +144,7 @@ class _Reader:
             return []
         started = time.monotonic()
         try:
-            rows = self._within_time(directory, *location)
+            rows = self._rows_in_time(directory, *location)
         except Skipped as error:
             reason = "too_large" if isinstance(error, TooLarge) else "bad_metadata"
             return [Skip(f"{directory}/{NAME}", reason, str(error))]
@@ -158,7 +155,9 @@ class _Reader:
         self._unreachable.pop(base, None)
         return rows
 
-    def _within_time(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
+    def _rows_in_time(
+        self, directory: str, read_at: str, within: str
+    ) -> list[Reference | Snapshot]:
         if "://" not in read_at:
             return self._rows(directory, read_at, within)
         # A storage client that does not answer keeps its thread, which nothing waits for.
@@ -171,7 +170,7 @@ class _Reader:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _locate(self, directory: str) -> tuple[str, str]:
-        """Where to read the directory, and the root above: a root registered for the cluster, or a
+        """Where to read the directory, and the root above: one registered for the cluster, or a
         listed directory. Else raises ``ValueError``, whether or not a file is there.
         """
         respelled = self._spellings.apply(directory)
@@ -231,13 +230,10 @@ class _Reader:
     ) -> list[Record]:
         is_reported = (key or base) in self._unreachable
         self._unreachable[key or base] = self._at
+        why = str(error) or type(error).__name__
         if isinstance(error, TooSlow):
             self.budget.unanswered.add(base)
-        why = (
-            message("it did not answer in time")
-            if isinstance(error, TooSlow)
-            else str(error) or type(error).__name__
-        )
+            why = message("it did not answer in time")
         detail = message(
             "{directory:name}/{name:text} cannot be read here ({why:text}); what restores and "
             "savepoints upload stays unknown.",

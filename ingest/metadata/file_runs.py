@@ -20,10 +20,12 @@ from ingest.metadata.window import Window
 
 _FILE = int(StreamTag.FILE)
 _PROBE = 8
-"""So many entries are compared first, since with alternating lengths each run is short."""
+"""Number of entries that are compared first: with alternating lengths, runs are short."""
 
 
 class RawRun(tuple[int, int, int, bytes]):
+    """The last fields of a ``FileRun``."""
+
     __slots__ = ()
 
     def of(self, operator: Operator, subtask: int, kind: str, keyed: Keyed) -> FileRun:
@@ -66,11 +68,11 @@ def _count_alike(data: bytes, at: int, end: int, stride: int, limit: int, name_l
         return 1
     if data[lengths_at : lengths_at + 2] != data[lengths_at + stride : lengths_at + stride + 2]:
         return 1
-    probed = _alike(data, at, stride, min(limit, _PROBE), name_length)
-    return _alike(data, at, stride, limit, name_length) if probed == _PROBE else probed
+    probed = _count_equal(data, at, stride, min(limit, _PROBE), name_length)
+    return _count_equal(data, at, stride, limit, name_length) if probed == _PROBE else probed
 
 
-def _alike(data: bytes, at: int, stride: int, limit: int, name_length: int) -> int:
+def _count_equal(data: bytes, at: int, stride: int, limit: int, name_length: int) -> int:
     end = at + limit * stride
     count = limit
     for offset in (at, at + 1, at + 2 + name_length, at + 11 + name_length, at + 12 + name_length):

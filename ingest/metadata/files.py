@@ -14,8 +14,8 @@ NAME = "_metadata"
 
 @dataclass(frozen=True, slots=True)
 class MetadataFile:
-    """``size`` (bytes) and ``modified`` (UTC) are ``None`` if unknown. ``path`` is Flink's. If Weir
-    reads another tree (a mount, a copy), ``read_at`` is the path there, below ``within``.
+    """``size`` (bytes) and ``modified`` (UTC) are ``None`` if unknown. ``path`` is as Flink spells
+    it. If Weir reads a mount or a copy, ``read_at`` is the path in it, below ``within``.
     """
 
     path: str

@@ -63,7 +63,7 @@ def _key_groups(reading: Reading) -> int:
     return reading.window.count()
 
 
-def _uploaded(reading: Reading) -> int | None:
+def _uploaded_bytes(reading: Reading) -> int | None:
     size = reading.window.int64()
     return None if size < 0 else size
 
@@ -85,7 +85,7 @@ def _incremental(reading: Reading, owner: StateOwner, new: bool) -> State:
     window.int64()  # the checkpoint
     backend_id = window.text()
     _key_groups(reading)
-    uploaded = _uploaded(reading) if new else None
+    uploaded = _uploaded_bytes(reading) if new else None
     meta = read_stream(reading)
     shared = _read_files(reading)
     private = _read_files(reading)
@@ -134,7 +134,7 @@ def _changelog(reading: Reading, owner: StateOwner, with_checkpoint: bool) -> St
     reading.in_doubt = True
     is_old = reading.dialect.old_changelog and not with_checkpoint
     _key_groups(reading)
-    uploaded = None if is_old else _uploaded(reading)
+    uploaded = None if is_old else _uploaded_bytes(reading)
     with window.nested(message("handles")):
         parts = _nested_parts(reading, owner.with_prefix("changelog-materialized-"))
         parts += _nested_parts(reading, owner.with_prefix("changelog-"))
@@ -189,7 +189,7 @@ def _file_increment(reading: Reading, owner: StateOwner, with_storage: bool) -> 
         window.int64()  # the offset
         streams.append(require_stream(reading))
     total = window.size()
-    uploaded = None if is_old else _uploaded(reading)
+    uploaded = None if is_old else _uploaded_bytes(reading)
     handle_id = None if is_old else window.text()
     if with_storage:
         window.text()  # the storage

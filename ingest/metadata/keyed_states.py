@@ -1,6 +1,6 @@
 """The keyed states of an operator, and whether they expire. A backend describes them before its
 state (``StateMetaInfoSnapshotReadersWriters``). Descriptions have no length, so each is found by an
-option that all have. A state with a time-to-live has ``TtlStateFactory$TtlSerializer``, which some
+option that all have. A state that expires has ``TtlStateFactory$TtlSerializer``, which some
 releases wrap in ``TtlAwareSerializer``.
 """
 

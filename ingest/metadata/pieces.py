@@ -42,7 +42,7 @@ class Subtask(NamedTuple):
 
 class Stream(NamedTuple):
     """Where bytes are: in a file (``path``), or in the ``_metadata`` (``inline_at``). For other
-    fields see :class:`ingest.records.Reference`.
+    fields see ``records.Reference``.
     """
 
     handle_class: str
@@ -83,7 +83,7 @@ class Handle(NamedTuple):
 
 class FileRun(NamedTuple):
     """Many files of an incremental state. ``block``: bytes of their entries, which have equal
-    lengths, ASCII texts and no negative sizes (:mod:`ingest.metadata.file_runs`).
+    lengths, ASCII texts and no negative sizes (``file_runs``).
     """
 
     operator: Operator
@@ -110,7 +110,7 @@ class Properties(NamedTuple):
 
 
 class End(NamedTuple):
-    """The end of the file. Without it, the pieces before are incomplete."""
+    """The end of the file: without it, the pieces are incomplete."""
 
     properties: Properties | None
     bytes: int

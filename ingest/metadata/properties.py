@@ -1,4 +1,4 @@
-"""Reads the end of a ``_metadata`` since 1.16: a serialised Java object with the checkpoint type."""
+"""Reads the end of a ``_metadata`` (1.16+): a serialised Java object with the checkpoint type."""
 
 from dataclasses import dataclass, field
 from struct import Struct
@@ -171,9 +171,11 @@ _TYPES = ("CheckpointType", "SavepointType")
 
 def read_properties(window: Window) -> Properties:
     position = window.position
-    written = JavaStream(window).read()
-    type_ = written.fields.get("checkpointType")
-    if written.class_name != f"{_PACKAGE}CheckpointProperties" or not isinstance(type_, JavaObject):
+    properties_object = JavaStream(window).read()
+    type_ = properties_object.fields.get("checkpointType")
+    if properties_object.class_name != f"{_PACKAGE}CheckpointProperties" or not isinstance(
+        type_, JavaObject
+    ):
         raise DamagedMetadata(position, _NO_PROPERTIES)
     type_class = type_.class_name.removeprefix(_PACKAGE)
     name, format_ = type_.fields.get("name"), type_.fields.get("formatType")

@@ -27,7 +27,7 @@ def read_pieces(
     open_: Open, directory: str, paths_at: "array[int] | None" = None
 ) -> Iterator[Piece]:
     """Pieces of the file that ``open_`` opens, perhaps several times. Relative paths are in
-    ``directory``. The pieces are complete only if the last is :class:`End`. ``paths_at`` gets
+    ``directory``. The pieces are complete only if the last is ``End``. ``paths_at`` gets
     the positions of the length fields of all absolute paths. Raises ``MetadataError`` and errors of
     the stream.
     """

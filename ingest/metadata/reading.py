@@ -6,7 +6,7 @@ from ingest.metadata.dialects import DamagedMetadata, Dialect
 from ingest.metadata.window import Window
 
 MOST_SINGLE_PARTS = 500_000
-"""Most handles of a keyed state that become objects; :mod:`file_runs` do not count."""
+"""Most handles of a keyed state as objects; ``file_runs`` do not count."""
 
 
 @dataclass(slots=True)

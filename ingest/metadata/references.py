@@ -1,6 +1,6 @@
-"""Rows of the lake table ``references``, which is also the cache of parsed files, by path, size,
-modification time and version of the reader. The row with ordinal 0 is that of the file and comes
-last: without it, the file was not read to its end.
+"""Rows of the lake table ``references``, also the cache of parsed files by path, size, modification
+time and version of the reader. The row with ordinal 0 is that of the file and comes last: without
+it, the file was not read to its end.
 """
 
 from collections.abc import Iterable, Iterator

@@ -35,20 +35,20 @@ def encoded(path: str) -> bytes:
         if not path.isascii()
         else path
     )
-    written = surrogates.encode("utf-8", "surrogatepass").replace(b"\x00", b"\xc0\x80")
-    if len(written) > LONGEST_PATH_BYTES:
+    content = surrogates.encode("utf-8", "surrogatepass").replace(b"\x00", b"\xc0\x80")
+    if len(content) > LONGEST_PATH_BYTES:
         raise Refused(
-            f"A path of {len(written):,} bytes does not fit into a _metadata "
+            f"A path of {len(content):,} bytes does not fit into a _metadata "
             f"({LONGEST_PATH_BYTES:,}): {path[:200]!r}…"
         )
-    return len(written).to_bytes(2, "big") + written
+    return len(content).to_bytes(2, "big") + content
 
 
 def _copy(window: Window, out: BinaryIO, size: int) -> None:
     while size:
-        some = min(size, WINDOW_BYTES)
-        out.write(_take(window, some))
-        size -= some
+        chunk_bytes = min(size, WINDOW_BYTES)
+        out.write(_take(window, chunk_bytes))
+        size -= chunk_bytes
 
 
 def _take(window: Window, size: int) -> bytes:

@@ -1,5 +1,5 @@
-"""Selects the ``_metadata`` that show what a restore or a savepoint uploads: the restored snapshot
-and the next completed checkpoint; the last checkpoint before a savepoint and the next.
+"""Selects ``_metadata`` that show what a restore or a savepoint uploads: the restored snapshot and
+the next completed checkpoint; the last checkpoint before a savepoint and the next.
 """
 
 from collections.abc import Iterable, Mapping

@@ -30,8 +30,8 @@ def snapshots(
     batches: Iterable[pa.RecordBatch], extra_key: Sequence[str] = ()
 ) -> Iterator[Snapshot]:
     """``batches`` have the columns ``READ``, and each row once, in any order. A file without the
-    row with ordinal 0 has no snapshot. ``extra_key``: more columns, which distinguish several
-    readings of a file.
+    row with ordinal 0 has no snapshot. ``extra_key``: columns that distinguish several readings of
+    a file.
     """
     key = (*_FILE, *extra_key)
     state_bytes: dict[tuple[Any, ...], int] = {}

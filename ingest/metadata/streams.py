@@ -1,4 +1,4 @@
-"""Stream handles, which say where a state's bytes are. Tag 0 is no stream."""
+"""Stream handles: where a state's bytes are. Tag 0 is no stream."""
 
 from collections.abc import Callable
 from enum import IntEnum
@@ -59,9 +59,11 @@ def _file(reading: Reading) -> Stream:
 
 def _relative(reading: Reading) -> Stream:
     window = reading.window
-    written = window.text()
+    written_path = window.text()
     size = window.size()
-    return Stream("RelativeFileStateHandle", size, f"{reading.directory}/{written}", written)
+    return Stream(
+        "RelativeFileStateHandle", size, f"{reading.directory}/{written_path}", written_path
+    )
 
 
 def _key_groups(reading: Reading) -> Stream | None:

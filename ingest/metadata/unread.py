@@ -19,8 +19,8 @@ _JOB = re.compile(rb"/([0-9a-f]{32})(?=/)")
 @dataclass(frozen=True)
 class Content:
     """What is known of a file that cannot be parsed. ``named_jobs``: jobs whose directories occur
-    in the file; None if it is too long to search or has a hole. ``is_foreign``: it is a complete
-    Parquet or JSON file. ``has_magic``: it begins with Flink's magic number.
+    in the file; None if it is too long or has a hole. ``is_foreign``: it is a complete Parquet or
+    JSON file. ``has_magic``: it begins with Flink's magic number.
     """
 
     bytes: int
@@ -42,10 +42,10 @@ def content_of(file: MetadataFile) -> Content:
                 break
             first = first if len(first) >= MOST_JSON_BYTES else first + chunk
             last = (last + chunk)[-8:]
-            searched = tail + chunk
-            jobs.update(_JOB.findall(searched))
-            has_no_hole = has_no_hole and _HOLE not in searched
-            tail = searched[-len(_HOLE) :]
+            scanned = tail + chunk
+            jobs.update(_JOB.findall(scanned))
+            has_no_hole = has_no_hole and _HOLE not in scanned
+            tail = scanned[-len(_HOLE) :]
     # If the listing has another length, the file was replaced or is being written.
     is_complete = file.size == size
     return Content(

@@ -4,15 +4,7 @@ from struct import Struct
 from ingest.messages import message
 from ingest.metadata.dialects import ChannelLayout, DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.keyed import read_keyed_state
-from ingest.metadata.pieces import (
-    End,
-    Handle,
-    Header,
-    ListState,
-    Operator,
-    Piece,
-    Subtask,
-)
+from ingest.metadata.pieces import End, Handle, Header, ListState, Operator, Piece, Subtask
 from ingest.metadata.properties import read_properties
 from ingest.metadata.reading import Reading
 from ingest.metadata.streams import read_stream, require_stream
@@ -128,8 +120,8 @@ def _master_state(reading: Reading) -> str:
     window.int32()  # its version
     name = window.text()
     size = window.count()
-    written = window.position + size - start
-    if written != length:
+    actual = window.position + size - start
+    if actual != length:
         raise DamagedMetadata(start, message("a state of the JobManager with two lengths"))
     window.skip(size)
     return name

@@ -8,7 +8,7 @@ from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata, Unsupp
 
 WINDOW_BYTES = 1 << 20
 MOST_NESTED = 16
-"""Flink nests handles two or three deep; a forged file must not exhaust the stack."""
+"""Flink nests two or three deep; a forged file must not exhaust the stack."""
 
 _INT = Struct(">i").unpack_from
 _LONG = Struct(">q").unpack_from
@@ -34,7 +34,7 @@ class Window:
         return self._base + self.at
 
     def available(self, size: int) -> int:
-        """Number of bytes in ``data`` from ``at`` on: less than ``size`` only at the file's end."""
+        """Number of bytes in ``data`` from ``at`` on: below ``size`` only at the file's end."""
         if self.end - self.at < size:
             self._fill(size)
         return self.end - self.at
@@ -44,7 +44,11 @@ class Window:
         at = self.at
         end = at + size
         if end > self.end:
-            self._require(size)
+            if self.available(size) < size:
+                raise IncompleteMetadata(
+                    self.position,
+                    message("the file ends after {end:count} bytes", end=self._base + self.end),
+                )
             at = self.at
             end = at + size
         self.at = end
@@ -92,15 +96,14 @@ class Window:
         at = self.take(2)
         size = _LENGTH(self.data, at)[0]
         at = self.take(size)
-        written = self.data[at : at + size]
-        if written.isascii():
-            return written.decode("ascii")
+        content = self.data[at : at + size]
+        if content.isascii():
+            return content.decode("ascii")
         try:
-            return decode(written)
+            return decode(content)
         except UnicodeDecodeError as error:
             raise DamagedMetadata(
-                self.position - size + error.start,
-                message("a text that is not in modified UTF-8"),
+                self.position - size + error.start, message("a text that is not in modified UTF-8")
             ) from error
 
     def wrong_number(self, size: int, number: int) -> DamagedMetadata:
@@ -115,9 +118,9 @@ class Window:
 
     def skip(self, size: int) -> None:
         while size > 0:
-            some = min(size, WINDOW_BYTES)
-            self.take(some)
-            size -= some
+            chunk_bytes = min(size, WINDOW_BYTES)
+            self.take(chunk_bytes)
+            size -= chunk_bytes
 
     @contextmanager
     def nested(self, things: str) -> Iterator[None]:
@@ -138,17 +141,10 @@ class Window:
         if self.available(1):
             raise DamagedMetadata(self.position, message("more bytes than the format has"))
 
-    def _require(self, size: int) -> None:
-        if self.available(size) < size:
-            raise IncompleteMetadata(
-                self.position,
-                message("the file ends after {end:count} bytes", end=self._base + self.end),
-            )
-
     def _fill(self, size: int) -> None:
-        kept = self.data[self.at :]
-        pieces = [kept]
-        present = len(kept)
+        data = self.data[self.at :]
+        pieces = [data]
+        present = len(data)
         while present < size and (piece := self._stream.read(WINDOW_BYTES)):
             pieces.append(piece)
             present += len(piece)
@@ -158,20 +154,20 @@ class Window:
         self.end = present
 
 
-def decode(written: bytes) -> str:
+def decode(content: bytes) -> str:
     """Decode Java's modified UTF-8: NUL is ``C0 80``, characters beyond the BMP are two surrogates
     of three bytes each. Raises ``UnicodeDecodeError`` like ``DataInput.readUTF``, and for half a
     surrogate pair.
     """
-    for position, byte in enumerate(written):
+    for position, byte in enumerate(content):
         if byte >= 0xF0:
             raise UnicodeDecodeError(
-                "modified utf-8", written, position, position + 1, "a byte that never occurs"
+                "modified utf-8", content, position, position + 1, "a byte that never occurs"
             )
-    surrogates = written.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
+    surrogates = content.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
     try:
         return surrogates.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
     except UnicodeDecodeError as error:
         raise UnicodeDecodeError(
-            "modified utf-8", written, 0, len(written), "half of a surrogate pair"
+            "modified utf-8", content, 0, len(content), "half of a surrogate pair"
         ) from error

@@ -10,19 +10,14 @@ from datetime import datetime
 from typing import Any
 
 from ingest.errors import Skipped
-from ingest.flink_rest.payloads.fields import Fields
+from ingest.flink_rest.payloads.fields import Fields, known_sum
 from ingest.records import NameNodeOperation, NameNodeSample
 
 QUERIES = tuple(
     f"/jmx?qry=Hadoop:service=NameNode,name={name}"
-    for name in (
-        "RpcActivityForPort*",
-        "RpcDetailedActivityForPort*",
-        "FSNamesystem",
-        "JvmMetrics",
-    )
+    for name in ("RpcActivityForPort*", "RpcDetailedActivityForPort*", "FSNamesystem", "JvmMetrics")
 )
-"""A request for all beans would include NameNodeInfo, with a list of all DataNodes."""
+"""NameNodeInfo, with a list of all DataNodes, is not requested."""
 MOST_BEANS, MOST_OPERATIONS = 50, 200
 _COUNTER = re.compile(r"([A-Z][A-Za-z0-9]{0,60})NumOps$")
 _RPC, _DETAILED, _SYSTEM = "RpcActivityForPort", "RpcDetailedActivityForPort", "FSNamesystem"
@@ -44,10 +39,10 @@ def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
     return NameNodeSample(
         ts=at,
         ha_state=namesystem.text("tag.HAState"),
-        rpc_calls=_sum(bean.integer("RpcQueueTimeNumOps") for bean in rpc),
+        rpc_calls=known_sum(bean.integer("RpcQueueTimeNumOps") for bean in rpc),
         rpc_queue_ms=_most(bean.real("RpcQueueTimeAvgTime") for bean in rpc),
         rpc_processing_ms=_most(bean.real("RpcProcessingTimeAvgTime") for bean in rpc),
-        call_queue_length=_sum(bean.integer("CallQueueLength") for bean in rpc),
+        call_queue_length=known_sum(bean.integer("CallQueueLength") for bean in rpc),
         files=namesystem.integer("FilesTotal"),
         blocks=namesystem.integer("BlocksTotal"),
         used_bytes=namesystem.integer("CapacityUsed"),
@@ -77,11 +72,6 @@ def _operations(beans: list[Fields]) -> Iterator[NameNodeOperation]:
 
 def _bytes(mib: float | None) -> int | None:
     return None if mib is None or mib <= 0 else round(mib * _MIB)
-
-
-def _sum(values: Iterator[int | None]) -> int | None:
-    present = [value for value in values if value is not None]
-    return sum(present) if present else None
 
 
 def _most(values: Iterator[float | None]) -> float | None:

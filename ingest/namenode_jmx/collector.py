@@ -12,7 +12,7 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 def base_of(url: str) -> str:
-    """The URL without the servlet's path, with which people paste it."""
+    """The URL without the servlet's path, which people paste."""
     return url.rstrip("/").removesuffix("/jmx")
 
 

@@ -1,4 +1,4 @@
-"""Which addresses clusters, History Servers and their logs may have. :func:`checked_socket` checks
+"""Which addresses clusters, History Servers and their logs may have. ``checked_socket`` checks
 the address of each connection, whatever names, redirects and spellings led to it.
 """
 
@@ -32,7 +32,7 @@ _FORBIDDEN = [
         "240.0.0.0/4",
     )
 ]
-"""No JobManager and no receiver of notices has these addresses. Metadata services of clouds return
+"""No JobManager or receiver of notices has these addresses. Metadata services of clouds return
 credentials.
 """
 
@@ -45,7 +45,7 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
 def is_forbidden(address: Address) -> bool:
-    return any(address.version == network.version and address in network for network in _FORBIDDEN)
+    return any(address in network for network in _FORBIDDEN)
 
 
 def unwrapped(address: Address) -> list[Address]:
@@ -73,7 +73,7 @@ RESOLVE_WITHIN_S = 5
 
 
 class RefusedAddress(OSError):
-    """No connection was made. The message names the host, and why."""
+    """No connection was made. The message has the host and the reason."""
 
     def __init__(self, host: str, why: str) -> None:
         super().__init__(errno.EACCES, f"{host} {why}")
@@ -106,9 +106,7 @@ def refusal(text: str) -> str:
                 "is or leads to an address that Weir never asks: link-local, cloud metadata, "
                 "multicast or reserved"
             )
-        if networks and not any(
-            reached.version == network.version and reached in network for network in networks
-        ):
+        if networks and not any(reached in network for network in networks):
             return message(
                 "is or leads to an address outside of the networks that {variable:text} names: "
                 "clusters are asked in these alone. Add the network of this address to it, such as "
@@ -119,7 +117,7 @@ def refusal(text: str) -> str:
 
 
 def check_host(host: str, port: int | None = None) -> None:
-    """Raises :class:`RefusedAddress`. A name that cannot be resolved now is not refused."""
+    """Raises ``RefusedAddress``. A name that cannot be resolved now is not refused."""
     pool = ThreadPoolExecutor(1)
     try:
         resolved = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(

@@ -1,12 +1,9 @@
-"""Bounds the total time of a request of the library ``requests``, which itself only bounds the time
-between two bytes.
-"""
+"""Bounds the whole time of a request of ``requests``, which bounds only that between two bytes."""
 
 import os
 import socket
 import threading
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
 import requests
@@ -28,8 +25,8 @@ class TooLarge(requests.RequestException):
 
 class TimedAdapter(HTTPAdapter):
     """``whole_s``: from connecting to the last byte, for each redirect separately. ``silent_s``:
-    for connecting, and between two bytes. Answers are read completely. Raises :class:`Late`,
-    :class:`TooLarge` or another ``requests.RequestException``.
+    for connecting, and between two bytes. Answers are read completely. Raises ``Late``,
+    ``TooLarge`` or another ``requests.RequestException``.
     """
 
     def __init__(self, whole_s: float, silent_s: tuple[float, float], most_bytes: int) -> None:
@@ -78,12 +75,7 @@ class _Deadline:
         self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self._timer.cancel()
         _current.deadline = None
         self.follow(None)

@@ -11,8 +11,8 @@ from ingest.network.uris import check_uri, schemes_of
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
-    """Like ``fsspec.core.url_to_fs``. Raises ``RefusedAddress``, ``NotAllowed`` for a URI that is
-    no storage, ``OSError``, ``ValueError`` or ``ImportError``.
+    """Like ``fsspec.core.url_to_fs``. Raises ``RefusedAddress``, ``NotAllowed`` if it is no
+    storage, ``OSError``, ``ValueError`` or ``ImportError``.
     """
     _check(uri)
     with as_os_error():

@@ -1,5 +1,5 @@
-"""Kerberos tickets in HTTP requests (SPNEGO, RFC 4559). The Kerberos library takes the identity
-from the keytab ``KRB5_CLIENT_KTNAME``, else from the credential cache of the process.
+"""Kerberos in HTTP requests (SPNEGO, RFC 4559). The identity is that of the keytab
+``KRB5_CLIENT_KTNAME``, else of the process's credential cache.
 """
 
 import asyncio

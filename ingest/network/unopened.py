@@ -16,7 +16,7 @@ class NotOpened(OSError):
 
 @contextmanager
 def as_os_error() -> Iterator[None]:
-    """Turns errors of libraries into :class:`NotOpened`, except those with an HTTP status."""
+    """Turns libraries' errors into ``NotOpened``, except those with an HTTP status."""
     try:
         yield
     except (OSError, ValueError, ImportError, IngestError):

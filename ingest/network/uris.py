@@ -48,11 +48,11 @@ def schemes_of(uri: str) -> set[str]:
 
 
 def spelled_as(pattern: str, filesystem: Any, name: str) -> str:
-    """The URI of ``name``, which ``filesystem`` lists for ``pattern``. ``unstrip_protocol`` of
-    fsspec leaves out the NameNode, or the account of an Azure container.
+    """The URI of ``name``, which ``filesystem`` lists for ``pattern``. fsspec's
+    ``unstrip_protocol`` leaves out the NameNode, or the account of a container.
     """
-    scheme, colon, rest = pattern.partition("://")
-    authority = rest.partition("/")[0]
+    scheme, colon, location = pattern.partition("://")
+    authority = location.partition("/")[0]
     if colon and scheme.lower() in _NAMENODES:
         return f"{scheme}://{authority}/{name.lstrip('/')}"
     if colon and "@" in authority and scheme.lower() in _AZURE:

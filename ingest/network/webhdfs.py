@@ -27,12 +27,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class WebHdfsError(OSError):
-    """The message never contains a URL, whose parameters name the user."""
+    """The message has no URL, whose parameters name the user."""
 
 
 class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
     """``webhdfs://[user@]host[:9870]/path`` and, over TLS, ``swebhdfs://…[:9871]``. Options:
-    ``user``, ``token`` (of delegation), ``session_verify`` (a file of authorities).
+    ``user``, ``token`` (of delegation), ``session_verify`` (authorities).
     """
 
     protocol = ("webhdfs", "swebhdfs")
@@ -67,8 +67,8 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         return pages if detail else [info["name"] for info in pages]
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """Entries of ``path``. A file has one entry, with the file's name. Before 2.8, Hadoop sends
-        a single page. Raises ``OSError``.
+        """Entries of ``path``; of a file, one with its name. Before 2.8, Hadoop sends a single
+        page. Raises ``OSError``.
         """
         path = self._strip_protocol(path).rstrip("/") or "/"
         if path.count("/") > MAX_DEPTH:
@@ -94,11 +94,11 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
             if not isinstance(statuses, list):
                 raise WebHdfsError(f"The listing of {path} is not in the published form.")
             for status in statuses:
-                yield _entry(status, f"{path.rstrip('/')}/{_child(status)}".rstrip("/") or "/")
+                yield _entry(status, f"{path.rstrip('/')}/{_child_name(status)}".rstrip("/") or "/")
             if not remaining:
                 return
-            last = _child(statuses[-1]) if statuses else ""
-            if not last or (after is not None and _order(last) <= _order(after)):
+            last = _child_name(statuses[-1]) if statuses else ""
+            if not last or (after is not None and _utf8(last) <= _utf8(after)):
                 raise WebHdfsError(
                     f"The pages of {path} never end; check what answers as the NameNode."
                 )
@@ -230,11 +230,11 @@ def _field(document: Any, op: str, *names: str) -> Any:
     return document
 
 
-def _order(name: str) -> bytes:
+def _utf8(name: str) -> bytes:
     return name.encode("utf-8", "surrogatepass")
 
 
-def _child(status: Any) -> str:
+def _child_name(status: Any) -> str:
     name = member(status, "pathSuffix")
     if not isinstance(name, str) or "/" in name or "\x00" in name or name in (".", ".."):
         raise WebHdfsError(

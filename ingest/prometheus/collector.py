@@ -21,9 +21,7 @@ TENANT_HEADERS = ("X-Scope-OrgID", "THANOS-TENANT")
 
 
 def prometheus_client(
-    source: ClusterSource,
-    prometheus: PrometheusSource,
-    gate: Gate | None = None,
+    source: ClusterSource, prometheus: PrometheusSource, gate: Gate | None = None
 ) -> RestClient:
     return RestClient(
         prometheus.url,
@@ -61,7 +59,7 @@ async def read_metrics(
     client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
     """Jobs and TaskManagers are included if the cluster has no REST address."""
-    span = _due(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
+    span = _due_span(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
     if span is None:
         return SourceRead((), dict(cursor))
     reading = _Reading(
@@ -76,11 +74,7 @@ async def read_metrics(
     except IngestError as error:
         subject = client.address.base
         return SourceRead(
-            (),
-            dict(cursor),
-            (Skip(subject, error.reason, str(error)),),
-            False,
-            str(error),
+            (), dict(cursor), (Skip(subject, error.reason, str(error)),), False, str(error)
         )
     return SourceRead(
         reading.observed,
@@ -91,7 +85,7 @@ async def read_metrics(
     )
 
 
-def _due(cursor: Mapping[str, Any], now_s: float, step_s: int) -> _Span | None:
+def _due_span(cursor: Mapping[str, Any], now_s: float, step_s: int) -> _Span | None:
     newest = (int(now_s) // step_s - 1) * step_s
     until = cursor.get("until_s")
     read_to = (
@@ -113,19 +107,14 @@ class _Reading:
         span: _Span,
         is_alone: bool,
     ) -> None:
-        self._client, self._source, self._cluster, self._span, self._is_alone = (
-            client,
-            source,
-            cluster,
-            span,
-            is_alone,
-        )
+        self._client, self._source, self._cluster = client, source, cluster
+        self._span, self._is_alone = span, is_alone
         self._records: dict[datetime, list[Record]] = defaultdict(list)
         self.skips: list[Skip] = []
         self.jobs: list[str] = []
 
     async def run(self) -> None:
-        """Raises if the list of jobs cannot be read. A job that cannot be read becomes a skip."""
+        """Raises if the list of jobs cannot be read. An unreadable job becomes a skip."""
         jobs = list(rows.jobs(await self._series(JOB_NAMES)))
         newest = {job.job_id: (at, job) for at, job in jobs}
         self.jobs = list(newest)[:MAX_JOBS]
@@ -140,7 +129,7 @@ class _Reading:
         for job_id in self.jobs:
             await self._read_job(*newest[job_id])
         if self._is_alone:
-            self._take(rows.taskmanagers(await self._series(TASKMANAGER_NAMES)))
+            self._add(rows.taskmanagers(await self._series(TASKMANAGER_NAMES)))
 
     async def _read_job(self, at: datetime, job: Job) -> None:
         try:
@@ -149,10 +138,10 @@ class _Reading:
             self._skip_job(job, error)
             return
         if self._is_alone:
-            self._take([(at, rows.with_vertices(job, subtasks))])
-        self._take(subtasks.rows(job.job_id, with_placement=self._is_alone))
+            self._add([(at, rows.with_vertices(job, subtasks))])
+        self._add(subtasks.rows(job.job_id, with_placement=self._is_alone))
         try:
-            self._take(
+            self._add(
                 gauge_rows(
                     job.job_id, await self._query(gauges_query(self._source.selector, job.job_id))
                 )
@@ -161,15 +150,9 @@ class _Reading:
             self._skip_job(job, error)
 
     def _skip_job(self, job: Job, error: IngestError) -> None:
-        self.skips.append(
-            Skip(
-                f"job {job.job_id}",
-                error.reason,
-                str(error),
-            )
-        )
+        self.skips.append(Skip(f"job {job.job_id}", error.reason, str(error)))
 
-    def _take(self, records: Iterable[tuple[datetime, Record]]) -> None:
+    def _add(self, records: Iterable[tuple[datetime, Record]]) -> None:
         for at, record in records:
             self._records[at].append(record)
 

@@ -1,8 +1,8 @@
 """The names that Flink's Prometheus reporter gives to Weir's metrics.
 
-It joins ``flink``, scope and name by ``_``, and replaces characters other than letters, digits,
-``_`` and ``:`` by ``_``. Variables of the scope become labels. Source:
-``AbstractPrometheusReporter`` of Flink 1.12 to 2.3.
+The reporter joins ``flink``, scope and name by ``_``, and replaces all but letters, digits, ``_``
+and ``:`` by ``_``. Variables of the scope become labels. Source: ``AbstractPrometheusReporter`` of
+Flink 1.12 to 2.3.
 """
 
 import re

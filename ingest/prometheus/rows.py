@@ -3,6 +3,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from ingest.errors import Skipped
@@ -78,19 +79,19 @@ class Subtasks:
         ] = {}
         self._labels: dict[tuple[str, int, int], Mapping[str, str]] = {}
         self.names: dict[str, str] = {}
-        for series in all_series:
-            self._take(series)
+        for one_series in all_series:
+            self._add_series(one_series)
 
-    def _take(self, series: Series) -> None:
-        column, rank = TASK_NAMES.get(series.labels.get("__name__", ""), ("", 0))
-        vertex = series.labels.get("task_id", "")
-        subtask = number_in(series.labels.get("subtask_index"))
-        attempt = number_in(series.labels.get("task_attempt_num"))
+    def _add_series(self, one_series: Series) -> None:
+        column, rank = TASK_NAMES.get(one_series.labels.get("__name__", ""), ("", 0))
+        vertex = one_series.labels.get("task_id", "")
+        subtask = number_in(one_series.labels.get("subtask_index"))
+        attempt = number_in(one_series.labels.get("task_attempt_num"))
         if not column or not is_flink_id(vertex) or subtask is None or subtask >= MAX_PARALLELISM:
             return
-        self.names.setdefault(vertex, series.labels.get("task_name", ""))
-        self._labels[vertex, subtask, attempt or 0] = series.labels
-        for at, value in series.samples:
+        self.names.setdefault(vertex, one_series.labels.get("task_name", ""))
+        self._labels[vertex, subtask, attempt or 0] = one_series.labels
+        for at, value in one_series.samples:
             columns = (
                 self._values.setdefault((vertex, at), {})
                 .setdefault(subtask, {})
@@ -164,15 +165,16 @@ def _by_owner(
     is_id: Callable[[str], bool],
     name_label: str,
 ) -> Iterator[tuple[str, str | None, datetime, dict[str, float]]]:
+    """Id, name, instant and columns of each job or TaskManager."""
     values: dict[tuple[str, float], dict[str, tuple[int, float]]] = defaultdict(dict)
     names: dict[str, str] = {}
-    for series in all_series:
-        column, rank = columns_by_name.get(series.labels.get("__name__", ""), ("", 0))
-        owner = series.labels.get(id_label, "")
+    for one_series in all_series:
+        column, rank = columns_by_name.get(one_series.labels.get("__name__", ""), ("", 0))
+        owner = one_series.labels.get(id_label, "")
         if not column or not is_id(owner):
             continue
-        names[owner] = series.labels.get(name_label, "")
-        for at, value in series.samples:
+        names[owner] = one_series.labels.get(name_label, "")
+        for at, value in one_series.samples:
             _keep_best(values[owner, at], column, rank, value)
     for (owner, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
         numbers = {column: value for column, (_, value) in columns.items()}
@@ -188,7 +190,7 @@ def jobs(all_series: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
             (state for column, state in STATES.items() if numbers.get(column, 0) > 0), None
         )
         counts: dict[str, Any] = {
-            column: _whole(value) for column, value in numbers.items() if column not in STATES
+            column: _int_or_none(value) for column, value in numbers.items() if column not in STATES
         }
         yield at, Job(job_id, name, state, **counts)
 
@@ -209,26 +211,19 @@ def taskmanagers(all_series: Iterable[Series]) -> Iterator[tuple[datetime, TaskM
         all_series, TASKMANAGER_NAMES, "tm_id", is_taskmanager_id, "host"
     ):
         columns: dict[str, Any] = {
-            column: real(value) if column == "cpu_load" else _whole(value)
+            column: real(value) if column == "cpu_load" else _int_or_none(value)
             for column, value in numbers.items()
         }
         yield at, TaskManager(manager_id, host, at, **columns)
 
 
 def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:
-    return None if sample is None else _READ.get(column, real)(sample[1])
+    return None if sample is None else _PARSERS.get(column, real)(sample[1])
 
 
-def _whole(value: float) -> int | None:
+def _int_or_none(value: float, read: Callable[[Any], int | None] = integer) -> int | None:
     try:
-        return integer(value)
-    except ValueError:
-        return None
-
-
-def _signed(value: float) -> int | None:
-    try:
-        return signed(value)
+        return read(value)
     except ValueError:
         return None
 
@@ -243,8 +238,8 @@ def _keep_best(columns: dict[str, tuple[int, float]], column: str, rank: int, va
         columns[column] = (rank, value)
 
 
-_READ: dict[str, Callable[[Any], float | int | None]] = {
-    "records_in": _whole,
-    "records_out": _whole,
-    "watermark_ms": _signed,
+_PARSERS: dict[str, Callable[[Any], float | int | None]] = {
+    "records_in": _int_or_none,
+    "records_out": _int_or_none,
+    "watermark_ms": partial(_int_or_none, read=signed),
 }

@@ -8,11 +8,11 @@ from ingest.errors import Refused
 from ingest.pushed.bounds import Count, TooLarge
 
 LARGEST_BODY_BYTES = 16 * 1024 * 1024
-"""Decompressed: more than Fluent Bit (2 MiB), Vector (10 MB) and OpenTelemetry send at once."""
+"""Decompressed: more than Fluent Bit (2 MiB), Vector (10 MB) and OpenTelemetry send."""
 
 READ_BYTES = 256 * 1024
 MAX_GZIPS = 1_000
-"""Most concatenated gzips; shippers send one. Each takes 10 µs, even an empty one of 20 bytes."""
+"""Most concatenated gzips; shippers send one. Each takes 10 µs, even an empty one."""
 _ZEROS = re.compile(rb"\0*")
 
 
@@ -25,8 +25,8 @@ class UnknownEncoding(Refused):
 
 
 def unpacked(stream: IO[bytes], encoding: str) -> bytes:
-    """``encoding`` is ``Content-Encoding``. Raises :class:`TooLarge`, :class:`UnknownEncoding`, and
-    :class:`Refused` for a body that is damaged or cut.
+    """``encoding`` is ``Content-Encoding``. Raises ``TooLarge``, ``UnknownEncoding``, and
+    ``Refused`` for a body that is damaged or cut.
     """
     try:
         match encoding.strip().lower():

@@ -8,7 +8,7 @@ from ingest.json_bounds import TooManyValues, decoded, pushed_hooks
 MAX_RECORDS = 30_000
 MAX_OTLP_RECORDS = 20_000
 MAX_PARTS = 200_000
-"""Messages, fields, attributes and values of OTLP; 8,192 records of 20 attributes have 180,000."""
+"""8,192 OTLP records of 20 attributes have 180,000 parts."""
 MAX_VALUES = 1_000_000
 MAX_PROCESSES = 500
 MAX_ORIGINS = 2_000
@@ -23,7 +23,7 @@ class Count:
         self._most, self._what, self._number = most, what, 0
 
     def add(self, number: int = 1) -> None:
-        """Raises :class:`TooLarge`."""
+        """Raises ``TooLarge``."""
         self._number += number
         if self._number > self._most:
             raise TooLarge(
@@ -41,7 +41,7 @@ def parts() -> Count:
 
 
 def json_document(body: bytes, expected: str = "JSON") -> Any:
-    """Raises :class:`TooLarge` and :class:`Refused`."""
+    """Raises ``TooLarge`` and ``Refused``."""
     try:
         return decoded(body, MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks)[0]
     except TooManyValues as error:

@@ -12,10 +12,10 @@ from ingest.pushed.bounds import MAX_ORIGINS, Count
 UNNAMED = "pushed"
 
 MAX_PROCESS_CHARACTERS = 200
-MAX_ORIGIN_CHARACTERS = 512
+MAX_ORIGIN_CHARS = 512
 """Paths below ``/var/log/pods`` have up to 460 characters, other names 255."""
 MAX_PARTS_OF_A_TIME = 4
-SHOWN_CHARACTERS = 80
+SHOWN_CHARS = 80
 MAX_PARTS_SHOWN, OUTLINE_DEPTH = 4, 2
 MAX_LINE_CHARACTERS = 256 * 1024
 
@@ -35,7 +35,7 @@ def _name(full: str) -> _Name:
 
 
 class _Names(NamedTuple):
-    """Names of the same meaning, the preferred first. A record with such a name has one of
+    """Names of the same meaning, the preferred first. Records with such names have one of
     ``first_parts``.
     """
 
@@ -55,7 +55,7 @@ def _names(*names: str) -> _Names:
 
 
 _LOGGERS = _names("log.logger", "logger_name", "loggerName", "logger", "_logger", "LoggerName")
-"""A record with one of these members has a JSON layout; it is not a line of text."""
+"""A record with one of these has a JSON layout; it is not a line of text."""
 
 _TEXTS = _names(
     "log", "message", "msg", "MESSAGE", "body", "line", "event.original", "short_message"
@@ -83,7 +83,7 @@ _CONTAINERS = _names(
 _HOSTS = _names("host.name", "host.hostname", "hostname", "host", "service.instance.id")
 _ORIGINS = (_PODS, _FILES, _CONTAINERS, _HOSTS)
 _JSON = json.JSONEncoder(ensure_ascii=False, default=bytes.decode)
-_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +95,15 @@ class Entry:
     stamp: str = ""
 
 
-def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
+def origin_of(fields: Mapping[str, Any]) -> dict[str, str]:
     origin = {
-        name.full: _find(about, name)
+        name.full: _find(fields, name)
         for names in _ORIGINS
-        if names.are_in(about)
+        if names.are_in(fields)
         for name in names.names
     }
     return {
-        name: value[-MAX_ORIGIN_CHARACTERS:]
-        for name, value in origin.items()
-        if isinstance(value, str)
+        name: value[-MAX_ORIGIN_CHARS:] for name, value in origin.items() if isinstance(value, str)
     }
 
 
@@ -120,14 +118,14 @@ def process_at(origin: str, host: str | None) -> str:
 
 class Processes:
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str | None], str] = {}
+        self._names: dict[tuple[str, str | None], str] = {}
         self._origins = Count(MAX_ORIGINS, "pods, files, containers and hosts that lines are from")
 
     def __call__(self, origin: str, host: str | None) -> str:
-        name = self._known.get((origin, host))
+        name = self._names.get((origin, host))
         if name is None:
             self._origins.add()
-            name = self._known[origin, host] = process_at(origin, host)
+            name = self._names[origin, host] = process_at(origin, host)
         return name
 
 
@@ -138,17 +136,15 @@ def entry_of(
     written: str | None = None,
     process_at: Callable[[str, str | None], str] = process_at,
 ) -> Entry | None:
-    """``about``: fields shared by several records (labels, resource attributes)."""
+    """``about``: fields of several records (labels, resource attributes). ``written``: the record's
+    JSON.
+    """
     process = _process({**about, **record} if about else record, process_at)
     stamp = _stamp(record)
     if _has_logger(record):
         try:
             # In JSON, line ends are only between values.
-            line = (
-                _JSON.encode(record)
-                if written is None
-                else written.replace("\n", " ").replace("\r", " ")
-            )
+            line = _JSON.encode(record) if written is None else re.sub(r"[\r\n]", " ", written)
             return Entry(process, line[:MAX_LINE_CHARACTERS], stamp)
         except RecursionError:
             return None
@@ -159,16 +155,16 @@ def entry_of(
 
 
 def excerpt(value: Any) -> str:
-    return ascii(_JSON.encode(_outline(value, OUTLINE_DEPTH))[:SHOWN_CHARACTERS])
+    return ascii(_JSON.encode(_outline(value, OUTLINE_DEPTH))[:SHOWN_CHARS])
 
 
 def _outline(value: Any, depth: int) -> Any:
     match value:
         case str() | bytes():
-            return value[:SHOWN_CHARACTERS]
+            return value[:SHOWN_CHARS]
         case dict():
             pairs = islice(value.items(), MAX_PARTS_SHOWN if depth else 0)
-            return {key[:SHOWN_CHARACTERS]: _outline(inner, depth - 1) for key, inner in pairs}
+            return {key[:SHOWN_CHARS]: _outline(inner, depth - 1) for key, inner in pairs}
         case list():
             parts = islice(value, MAX_PARTS_SHOWN if depth else 0)
             return [_outline(inner, depth - 1) for inner in parts]
@@ -191,25 +187,24 @@ def _stamp(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def _process(about: Mapping[str, Any], process_at: Callable[[str, str | None], str]) -> str:
+def _process(fields: Mapping[str, Any], process_at: Callable[[str, str | None], str]) -> str:
     for names in _ORIGINS:
-        if process := _first(about, names):
-            host = (
-                (_first(about, _HOSTS) or "")[:MAX_ORIGIN_CHARACTERS] if names is _FILES else None
-            )
-            return process_at(process[-MAX_ORIGIN_CHARACTERS:], host)
+        if process := _first(fields, names):
+            host = (_first(fields, _HOSTS) or "")[:MAX_ORIGIN_CHARS] if names is _FILES else None
+            return process_at(process[-MAX_ORIGIN_CHARS:], host)
     return UNNAMED
 
 
 def plain_name(text: str) -> str:
     return (
-        _PLAIN.sub("_", text).removesuffix(".log")[-MAX_PROCESS_CHARACTERS:].strip("._-") or UNNAMED
+        _NOT_PLAIN.sub("_", text).removesuffix(".log")[-MAX_PROCESS_CHARACTERS:].strip("._-")
+        or UNNAMED
     )
 
 
-def _first(about: Mapping[str, Any], names: _Names) -> str | None:
-    for name in names.names if names.are_in(about) else ():
-        value = _find(about, name)
+def _first(fields: Mapping[str, Any], names: _Names) -> str | None:
+    for name in names.names if names.are_in(fields) else ():
+        value = _find(fields, name)
         if isinstance(value, str) and value and not value.isspace():
             return value
     return None

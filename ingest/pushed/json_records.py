@@ -1,5 +1,5 @@
-"""JSON that Fluent Bit's ``http`` output, Vector's ``http`` sink and Logstash send: lines, a list,
-or concatenated documents.
+"""JSON of Fluent Bit's ``http`` output, Vector's ``http`` sink and Logstash: lines, a list, or
+concatenated documents.
 """
 
 import json
@@ -11,19 +11,19 @@ from ingest.errors import Refused
 from ingest.json_bounds import pushed_hooks, values_in
 from ingest.pushed import bounds
 from ingest.pushed.bounds import TooLarge
-from ingest.pushed.entries import SHOWN_CHARACTERS, Entry, Processes, entry_of
+from ingest.pushed.entries import SHOWN_CHARS, Entry, Processes, entry_of
 from ingest.records import Skip
 
 MAX_FAILURES = 1_000
-MAX_VAIN_CHARACTERS = 2_000_000
+MAX_VAIN_CHARS = 2_000_000
 """Most characters that may be parsed again after a start that was not JSON."""
-WINDOW_CHARACTERS = 256 * 1024
+WINDOW_CHARS = 256 * 1024
 
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*")
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """Other content is skipped up to the next line. Raises :class:`TooLarge`, :class:`Refused`."""
+    """Other content is skipped up to the next line. Raises ``TooLarge``, ``Refused``."""
     if (values := values_in(body)) > bounds.MAX_VALUES:
         raise TooLarge(
             f"The body holds up to {values:,} values, and at most {bounds.MAX_VALUES:,} are read; "
@@ -34,7 +34,7 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
         body.decode("utf-8", "replace"), json.JSONDecoder(**pushed_hooks(body))
     ):
         records.add()
-        excerpt = ascii(written[:SHOWN_CHARACTERS])
+        excerpt = ascii(written[:SHOWN_CHARS])
         if document is None:
             yield Skip(excerpt, "not_json", "There is no whole JSON object.")
         else:
@@ -44,9 +44,9 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
 
 def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, Any] | None, str]]:
     """Each object and its text; ``None`` and the beginning of the text if it is no object."""
-    at, failures, vain_characters_left = _next_start(text, 0), 0, len(text) + MAX_VAIN_CHARACTERS
+    at, failures, vain_chars_left = _next_start(text, 0), 0, len(text) + MAX_VAIN_CHARS
     while at < len(text):
-        if at > WINDOW_CHARACTERS:
+        if at > WINDOW_CHARS:
             text, at = text[at:], 0
         start = at
         try:
@@ -54,12 +54,10 @@ def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, A
             written = text[start:at]
         except (ValueError, RecursionError) as error:
             document = None
-            written = text[start : start + SHOWN_CHARACTERS]
-            failures = failures + 1
-            vain_characters_left = vain_characters_left - (
-                _end_of_reading(error, len(text)) - start
-            )
-            if failures > MAX_FAILURES or vain_characters_left < 0:
+            written = text[start : start + SHOWN_CHARS]
+            failures += 1
+            vain_chars_left -= _end_of_reading(error, len(text)) - start
+            if failures > MAX_FAILURES or vain_chars_left < 0:
                 raise Refused(
                     f"The body has {failures:,} places without a whole JSON object, the last one at "
                     f"{written!r}; send JSON objects, one a line or in a list."

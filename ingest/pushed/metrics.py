@@ -39,8 +39,8 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
     spool.forget(after)
     records_by_instant: dict[datetime, list[Record]] = defaultdict(list)
     series = spool.read(after, newest, step_s)
-    by_id = {job.job_id: (moment, job) for moment, job in rows.jobs(series)}
-    for moment, record in _records(series, by_id, is_alone=not source.url):
+    jobs_by_id = {job.job_id: (moment, job) for moment, job in rows.jobs(series)}
+    for moment, record in _records(series, jobs_by_id, is_alone=not source.url):
         records_by_instant[moment].append(record)
     last = max(
         (int(sample[0]) for one_series in series for sample in one_series.samples), default=None
@@ -49,7 +49,7 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
     if newest - last_sample_s > FORGOTTEN_AFTER_S:
         spool.discard()
         return SourceRead((), {})
-    jobs = len(by_id) if last is not None else _whole(cursor.get("jobs"), 0)
+    jobs = len(jobs_by_id) if last is not None else _whole(cursor.get("jobs"), 0)
     is_seen = last_sample_s > newest - max(UNREACHABLE_AFTER_S, 3 * step_s)
     error = (
         None

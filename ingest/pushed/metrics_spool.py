@@ -19,7 +19,7 @@ BEHIND_S = 3600
 class MetricsSpool(SharedFolder):
     def take(self, samples: Iterable[Sample], now_s: float) -> int:
         """Store samples that are at most an hour old; returns their number. If there is no room,
-        raises :class:`Behind` and stores none. A line break precedes each sample, as it ends a line
+        raises ``Behind`` and stores none. A line break precedes each sample, as it ends a line
         that a full disk cut off.
         """
         by_minute: dict[int, list[str]] = defaultdict(list)
@@ -39,10 +39,10 @@ class MetricsSpool(SharedFolder):
 
     def _check_room(self) -> None:
         files = list(self.folder.glob("*.jsonl"))
-        waiting = sum(path.stat().st_size for path in files)
-        if waiting > MAX_BYTES or len(files) > MAX_FILES:
+        size = sum(path.stat().st_size for path in files)
+        if size > MAX_BYTES or len(files) > MAX_FILES:
             raise Behind(
-                f"{waiting:,} bytes of samples that were pushed are not read yet; the collector "
+                f"{size:,} bytes of samples that were pushed are not read yet; the collector "
                 "has to catch up first."
             )
         self.check_disk()

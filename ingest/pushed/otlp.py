@@ -15,22 +15,16 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ingest.errors import Refused
-from ingest.json_bounds import MAX_NUMBER_CHARACTERS
+from ingest.json_bounds import MAX_NUMBER_CHARS
 from ingest.json_members import as_object, member
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
 from ingest.pushed.entries import Entry, Processes, entry_of, excerpt, origin_of
-from ingest.pushed.otlp_values import (
-    attributes,
-    attributes_of_json,
-    members,
-    value,
-    value_of_json,
-)
+from ingest.pushed.otlp_values import attributes, attributes_of_json, members, value, value_of_json
 from ingest.pushed.protobuf_fields import fields, message_of, tag_of
 from ingest.records import Skip
 
-MAX_SCOPE_CHARACTERS = 300
+MAX_SCOPE_CHARS = 300
 """Longest name of a scope: a logger, which is stored with each record."""
 _TAGS = (tag_of(1), tag_of(2))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,7 +39,7 @@ class _Record(NamedTuple):
 
 
 def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused`."""
+    """Raises ``Refused``."""
     try:
         yield from _protobuf_entries(body, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
     except (DecodeError, ValueError) as error:
@@ -76,7 +70,7 @@ def _protobuf_entries(body: bytes, records: Count, parts: Count) -> Iterator[Ent
         for scope_logs in scopes:
             scope_parts, messages = _first_two_fields(scope_logs, parts)
             scope = message_of(b"".join(scope_parts), InstrumentationScope, parts).name[
-                :MAX_SCOPE_CHARACTERS
+                :MAX_SCOPE_CHARS
             ]
             records.add(len(messages))
             for content in messages:
@@ -118,7 +112,7 @@ def _json_entries(document: Any, records: Count, parts: Count) -> Iterator[Entry
         records.add(1 + len(scopes))
         for scope_logs in scopes:
             name = _object(scope_logs, "scope").get("name")
-            scope = name[:MAX_SCOPE_CHARACTERS] if isinstance(name, str) else ""
+            scope = name[:MAX_SCOPE_CHARS] if isinstance(name, str) else ""
             log_records = members(scope_logs, "logRecords", parts)
             records.add(len(log_records))
             for record in log_records:
@@ -132,19 +126,16 @@ def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
     at = _nanoseconds(record.get("timeUnixNano"))
     observed_at = _nanoseconds(record.get("observedTimeUnixNano"))
     body = value_of_json(record.get("body"), parts)
-    about = attributes_of_json(record, "attributes", parts)
-    return _Record(at, observed_at, record.get("severityText"), body, about)
+    record_attributes = attributes_of_json(record, "attributes", parts)
+    return _Record(at, observed_at, record.get("severityText"), body, record_attributes)
 
 
 def _nanoseconds(value: Any) -> str:
-    text = (
-        value.decode()
-        if isinstance(value, bytes)
-        else str(value or "")
-        if isinstance(value, str | int)
-        else ""
-    )
-    return text if len(text) <= MAX_NUMBER_CHARACTERS else ""
+    if isinstance(value, bytes):
+        text = value.decode()
+    else:
+        text = str(value or "") if isinstance(value, str | int) else ""
+    return text if len(text) <= MAX_NUMBER_CHARS else ""
 
 
 def _entry(
@@ -156,8 +147,8 @@ def _entry(
         else _appender_record(record, scope) or {"body": record.body}
     )
     stamped_fields = {**fields, "stamp": record.at or record.observed_at}
-    about = {**resource, **record.attributes}
-    entry = entry_of(stamped_fields, about, process_at=processes)
+    shared_fields = {**resource, **record.attributes}
+    entry = entry_of(stamped_fields, shared_fields, process_at=processes)
     return entry or Skip(
         f"record of {record.at[:40] or 'no time'}", "no_text", "Its body has no text."
     )
@@ -167,14 +158,14 @@ def _appender_record(record: _Record, scope: str) -> dict[str, Any] | None:
     """The record in Elastic's common schema if a logging library sent it; ``None`` for a line of a
     file.
     """
-    about, level, body = record.attributes, record.level, record.body
-    logger = about.get("log.logger") or about.get("code.namespace") or scope
-    is_from_file = "log.file.name" in about or "log.file.path" in about
+    names, level, body = record.attributes, record.level, record.body
+    logger = names.get("log.logger") or names.get("code.namespace") or scope
+    is_from_file = "log.file.name" in names or "log.file.path" in names
     instant = None if is_from_file else _instant(record.at)
     if not (isinstance(body, str) and isinstance(level, str) and level and logger and instant):
         return None
     fields = {"@timestamp": instant, "log.level": level, "log.logger": logger, "message": body}
-    trace = about.get("exception.stacktrace")
+    trace = names.get("exception.stacktrace")
     return {**fields, "error.stack_trace": trace} if trace else fields
 
 

@@ -1,9 +1,9 @@
-"""Reads metrics by OTLP over HTTP as samples with names of Flink's Prometheus reporter.
+"""Reads metrics by OTLP over HTTP as samples with the Prometheus reporter's names.
 
 Flink's ``OpenTelemetryMetricReporter`` (1.20+, ``exporter.protocol: http``) joins ``flink``, scope
 and name by dots. The rate of a meter ends with ``.rate``. Counters are differences (``DELTA``) and
-are not read. Source: ``OpenTelemetryMetricReporter`` and ``OpenTelemetryMetricAdapter`` of Flink
-1.20 to 2.2, ``opentelemetry/proto/metrics/v1/metrics.proto``.
+are not read. Source: this class and ``OpenTelemetryMetricAdapter`` of Flink 1.20 to 2.2,
+``opentelemetry/proto/metrics/v1/metrics.proto``.
 """
 
 import math
@@ -20,7 +20,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 
 from ingest.errors import Refused
-from ingest.json_bounds import MAX_NUMBER_CHARACTERS
+from ingest.json_bounds import MAX_NUMBER_CHARS
 from ingest.prometheus.gauges import parse_gauge_name
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, reporter_name
 from ingest.prometheus.rows import LAST_INSTANT_S
@@ -41,9 +41,9 @@ LABELS = (
     "tm_id",
     "host",
 )
-MAX_LABEL_CHARACTERS = 1_000
-MAX_NAME_CHARACTERS = 300
-NAME_CHARACTERS_OF_A_PART = 12
+MAX_LABEL_CHARS = 1_000
+MAX_NAME_CHARS = 300
+NAME_CHARS_A_PART = 12
 _RATE = "_rate"
 _NAMES = {name.lower(): name for name in (*TASK_NAMES, *JOB_NAMES, *TASKMANAGER_NAMES)}
 
@@ -58,6 +58,8 @@ _NOT_A_SAMPLE = "no numbers, or of no instant"
 
 @dataclass(slots=True)
 class Pushed:
+    """``unread``: (reason, metric) → number of samples."""
+
     samples: list[Sample] = field(default_factory=list)
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -76,7 +78,7 @@ class Pushed:
 
 
 def from_protobuf(body: bytes) -> Pushed:
-    """Raises :class:`Refused`."""
+    """Raises ``Refused``."""
     pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
     try:
         for resource in contents(body, _RESOURCES, parts):
@@ -165,9 +167,9 @@ def _take_object(metric: Any, pushed: Pushed, samples: Count, parts: Count) -> N
 
 
 def _metric_name(otlp_name: Any, parts: Count) -> str | None:
-    if not isinstance(otlp_name, str) or len(otlp_name) > MAX_NAME_CHARACTERS:
+    if not isinstance(otlp_name, str) or len(otlp_name) > MAX_NAME_CHARS:
         return None
-    parts.add(1 + len(otlp_name) // NAME_CHARACTERS_OF_A_PART)
+    parts.add(1 + len(otlp_name) // NAME_CHARS_A_PART)
     return _reporter_metric(otlp_name)
 
 
@@ -182,9 +184,7 @@ def _reporter_metric(otlp_name: str) -> str | None:
 
 
 def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]) -> Sample | None:
-    if any(
-        isinstance(raw, str | bytes) and len(raw) > MAX_NUMBER_CHARACTERS for raw in (at_ns, value)
-    ):
+    if any(isinstance(raw, str | bytes) and len(raw) > MAX_NUMBER_CHARS for raw in (at_ns, value)):
         return None
     try:
         at_s, number = int(at_ns) / 1e9, float(value)
@@ -193,7 +193,7 @@ def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]
     if not (math.isfinite(number) and 0 < at_s <= LAST_INSTANT_S):
         return None
     return Sample(
-        name, tuple((label, text[:MAX_LABEL_CHARACTERS]) for label, text in labels), at_s, number
+        name, tuple((label, text[:MAX_LABEL_CHARS]) for label, text in labels), at_s, number
     )
 
 

@@ -1,5 +1,5 @@
-"""Attributes and values of OTLP as plain values, from its protobuf and its JSON mapping. Numbers and
-bytes are texts, as in JSON.
+"""Attributes and values of OTLP as plain values, from protobuf and JSON. Numbers and bytes are
+texts, as in JSON.
 
 Source: ``opentelemetry/proto/common/v1/common.proto`` and the JSON mapping of the OTLP
 specification.
@@ -12,7 +12,7 @@ from typing import Any
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from ingest.json_bounds import MAX_NUMBER_CHARACTERS
+from ingest.json_bounds import MAX_NUMBER_CHARS
 from ingest.pushed.bounds import Count
 
 MAX_DEPTH = 16
@@ -78,7 +78,7 @@ def value_of_json(any_value: Any, parts: Count, depth: int = 0) -> Any:
     if not isinstance(value, bytes):
         return value
     _count_double(parts, depth)
-    return float(value) if len(value) <= MAX_NUMBER_CHARACTERS else value.decode()
+    return float(value) if len(value) <= MAX_NUMBER_CHARS else value.decode()
 
 
 def _count_double(parts: Count, depth: int) -> None:

@@ -1,5 +1,5 @@
-"""Reads protobuf level by level, so that repeated fields are counted before they are decoded: an
-empty message of two bytes takes a hundred when decoded.
+"""Reads protobuf level by level: repeated fields are counted before they are decoded, since an
+empty message of two bytes then takes a hundred.
 """
 
 import re
@@ -14,7 +14,7 @@ from ingest.pushed.bounds import Count
 
 KEPT_DEPTH = 60
 """Deeper fields are left empty, since decoders refuse messages of more than 100 levels."""
-MAX_UNSEEN_BYTES = 64 * 1024
+MAX_UNCOUNTED_BYTES = 64 * 1024
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _NUMBER = re.compile(rb"[\x80-\xff]{0,9}[\x00-\x7f]")
 
@@ -37,7 +37,7 @@ def contents(body: bytes, tag: int, parts: Count) -> Iterator[bytes]:
 
 def message_of(content: bytes, kind: Any, parts: Count) -> Any:
     """Raises ``DecodeError`` or ``ValueError``."""
-    if len(content) <= MAX_UNSEEN_BYTES:
+    if len(content) <= MAX_UNCOUNTED_BYTES:
         with suppress(DecodeError):
             return kind.FromString(content)
     return kind.FromString(
@@ -48,7 +48,7 @@ def message_of(content: bytes, kind: Any, parts: Count) -> Any:
 def _readable(
     body: bytes, at: int, end: int, descriptor: Descriptor, depth: int, parts: Count
 ) -> tuple[list[bytes], int]:
-    """Pieces and length of the message with U+FFFD for invalid UTF-8, without too deep fields."""
+    """Pieces and length of the message, with U+FFFD for invalid UTF-8, without deep fields."""
     parts.add()
     pieces: list[bytes] = []
     length = 0
@@ -81,6 +81,7 @@ def _content(
 
 
 def _field(body: bytes, at: int, end: int) -> tuple[int, int, int]:
+    """The tag, and where the content begins and ends."""
     tag, begins = _number(body, at, end)
     kind = tag & 7
     if kind == _LENGTH:

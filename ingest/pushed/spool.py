@@ -44,7 +44,7 @@ class SharedFolder:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def check_disk(self) -> None:
-        """Raises :class:`Behind`."""
+        """Raises ``Behind``."""
         disk = shutil.disk_usage(self.folder)
         if disk.free < disk.total * LEAST_FREE_SHARE:
             raise Behind(
@@ -66,8 +66,8 @@ class Spool(SharedFolder):
         return str(self.folder / f"*{SUFFIX}*")
 
     def take(self, entries: Iterable[Entry], remembered_lines: int = REMEMBERED_LINES) -> Taken:
-        """Store lines in order. A line is left out if it is among the newest lines of its process:
-        ``remembered_lines`` of them, or twice the number in ``entries`` if that is more.
+        """Store lines in order. A line is left out if it is among its process's newest lines:
+        ``remembered_lines``, or twice as many as in ``entries`` if that is more.
         """
         by_process: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -75,7 +75,7 @@ class Spool(SharedFolder):
         lines = repeated = 0
         with self.lock():
             room = MAX_PROCESSES - sum(1 for _ in self.folder.glob(f"*{SUFFIX}"))
-            for process, own_entries in by_process.items():
+            for process, process_entries in by_process.items():
                 path = self.folder / f"{process}{SUFFIX}"
                 room -= not path.exists()
                 if room < 0:
@@ -84,20 +84,21 @@ class Spool(SharedFolder):
                         "name change with every line?"
                     )
                 new_lines = self._append(
-                    path, own_entries, max(remembered_lines, 2 * len(own_entries))
+                    path, process_entries, max(remembered_lines, 2 * len(process_entries))
                 )
                 lines += new_lines
-                repeated += len(own_entries) - new_lines
+                repeated += len(process_entries) - new_lines
         return Taken(lines, repeated)
 
     def make_room(self, logs_cursor: Mapping[str, Any] | None, now_s: float) -> None:
-        """Remove files that were read completely, by the collector's cursor of these logs. Raises
-        :class:`Behind` if too much is unread.
+        """Remove files that were read completely, by the collector's cursor. Raises ``Behind``
+        if too much is unread.
         """
         cursor = TailCursor.from_json(dict(logs_cursor) if logs_cursor else None)
         with self.lock():
             unread = sum(
-                self._unread(path, cursor, now_s) for path in self.folder.glob(f"*{SUFFIX}*")
+                self._remove_if_read(path, cursor, now_s)
+                for path in self.folder.glob(f"*{SUFFIX}*")
             )
         if unread > MAX_UNREAD_BYTES:
             raise Behind(
@@ -106,7 +107,8 @@ class Spool(SharedFolder):
             )
         self.check_disk()
 
-    def _unread(self, path: Path, cursor: TailCursor, now_s: float) -> int:
+    def _remove_if_read(self, path: Path, cursor: TailCursor, now_s: float) -> int:
+        """Returns the number of unread bytes."""
         stat, file_cursor = path.stat(), cursor.files.get(str(path))
         unread = stat.st_size - (file_cursor.read_to if file_cursor else 0)
         if unread > 0 or (file_cursor and file_cursor.pending):
@@ -114,12 +116,12 @@ class Spool(SharedFolder):
         if is_rotated(path.name) or now_s - stat.st_mtime > IDLE_S:
             path.unlink()
             if not is_rotated(path.name):
-                self._keys(path).unlink(missing_ok=True)
+                self._keys_file(path).unlink(missing_ok=True)
         return 0
 
     def _append(self, path: Path, entries: Sequence[Entry], remembered: int) -> int:
         length, recent = self._recent_hashes(path, remembered)
-        new = {
+        new_entries = {
             key: entry
             for key, entry in zip(_keys(entries), entries, strict=True)
             if key not in recent
@@ -127,19 +129,21 @@ class Spool(SharedFolder):
         with path.open("ab") as file:
             if file.tell() > length:
                 file.truncate(length)
-            file.writelines(entry.text.encode("utf-8", "replace") + b"\n" for entry in new.values())
+            file.writelines(
+                entry.text.encode("utf-8", "replace") + b"\n" for entry in new_entries.values()
+            )
             file.flush()
             os.fsync(file.fileno())
             length = file.seek(0, os.SEEK_END)
         if length >= ROTATED_AT_BYTES:
             _rotate(path)
             length = 0
-        self._remember(path, length, [*recent, *new][-remembered:])
-        return len(new)
+        self._remember(path, length, [*recent, *new_entries][-remembered:])
+        return len(new_entries)
 
     def _recent_hashes(self, path: Path, most: int) -> tuple[int, dict[bytes, None]]:
         try:
-            content = self._keys(path).read_bytes()
+            content = self._keys_file(path).read_bytes()
         except FileNotFoundError:
             return 0, {}
         digests = range(_LENGTH_BYTES, len(content) - _KEY_BYTES + 1, _KEY_BYTES)[-most:]
@@ -148,13 +152,13 @@ class Spool(SharedFolder):
         }
 
     def _remember(self, path: Path, length: int, keys: Sequence[bytes]) -> None:
-        target = self._keys(path)
+        target = self._keys_file(path)
         target.parent.mkdir(exist_ok=True)
         draft = target.with_suffix(".new")
         draft.write_bytes(length.to_bytes(_LENGTH_BYTES, "big") + b"".join(keys))
         draft.replace(target)
 
-    def _keys(self, path: Path) -> Path:
+    def _keys_file(self, path: Path) -> Path:
         return self.folder / "keys" / path.name
 
 

@@ -46,7 +46,7 @@ _LIST_ENDPOINTS = ("/overview", "/jobs/overview", "/taskmanagers")
 
 @dataclass(slots=True)
 class Poll:
-    """A job has more than one reading if a path was requested twice."""
+    """A job has several readings if a path was requested twice."""
 
     started_at: datetime
     size_bytes: int = 0
@@ -76,7 +76,7 @@ class Poll:
 
 
 class Polls:
-    """A poll ends when a list of the cluster is requested again, or when it is too large."""
+    """A poll ends when a list is requested again, or when it is too large."""
 
     def __init__(self, cluster: str, version: str | None = None) -> None:
         self._cluster = cluster
@@ -146,9 +146,9 @@ class Polls:
         if job.terminal and len(self._cache.ended) < MAX_JOBS_REMEMBERED:
             self._cache.ended[job.job_id] = job.state
         without_overview = [reading for reading in readings if reading.overview is None]
-        with_job = next((reading for reading in without_overview if reading.job), None)
-        if with_job:
-            with_job.overview = job.answer
+        job_reading = next((reading for reading in without_overview if reading.job), None)
+        if job_reading:
+            job_reading.overview = job.answer
         elif not is_reported and without_overview:
             without_overview[0].overview = job.answer
         elif not is_reported:

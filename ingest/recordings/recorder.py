@@ -54,11 +54,13 @@ def _drop(body: Any, address: Address, depth: int = 0) -> Any:
 
 
 def _empty_value(value: Any) -> Any:
-    return {} if isinstance(value, dict) else [] if isinstance(value, list) else None
+    if isinstance(value, dict):
+        return {}
+    return [] if isinstance(value, list) else None
 
 
 class MaskedLog:
-    """Masks a log, some lines at a time. A key may begin in one piece and end in another."""
+    """Masks a log piece by piece. A key may begin in one piece and end in another."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -94,7 +96,7 @@ class _Copy:
 
 @dataclass(slots=True)
 class LogCopies:
-    """``left_bytes``: room for more. Files are distinguished by their first bytes."""
+    """Files are distinguished by their first bytes."""
 
     globs: tuple[str, ...]
     folder: Path
@@ -102,7 +104,7 @@ class LogCopies:
     left_bytes: int
     skips: list[Skip] = field(default_factory=list)
     _copies: dict[str, _Copy] = field(default_factory=dict)
-    _rolled: int = 0
+    _roll_count: int = 0
 
     def copy_new(self) -> None:
         files, skips = find(self.globs)
@@ -140,9 +142,9 @@ class LogCopies:
 
     def _begin(self, file: LogFile, previous: _Copy | None) -> _Copy:
         if previous and previous.target.exists():
-            self._rolled += 1
+            self._roll_count += 1
             previous.target.rename(
-                previous.target.with_name(f"{previous.target.name}.{9000 + self._rolled}")
+                previous.target.with_name(f"{previous.target.name}.{9000 + self._roll_count}")
             )
         return _Copy(self._target(file.path), "", MaskedLog(self.address))
 
@@ -150,11 +152,11 @@ class LogCopies:
         name = path.rsplit("/", 1)[-1]
         for suffix in (".gz", ".bz2", ".xz"):
             name = name.removesuffix(suffix)
-        taken = {copy.target for source, copy in self._copies.items() if source != path}
+        other_targets = {copy.target for source, copy in self._copies.items() if source != path}
         target = self.folder / name
         # Logs of several hosts may have the same name; then each gets a folder.
         number = 1
-        while target in taken:
+        while target in other_targets:
             number += 1
             target = self.folder / str(number) / name
         return target
@@ -172,8 +174,8 @@ class LogCopies:
             ) from error
 
     def _note(self, skips: list[Skip]) -> None:
-        known = {skip.subject for skip in self.skips}
-        self.skips += [skip for skip in skips if skip.subject not in known]
+        subjects = {skip.subject for skip in self.skips}
+        self.skips += [skip for skip in skips if skip.subject not in subjects]
 
 
 LIMITS = RequestLimits(
@@ -213,7 +215,7 @@ async def record(
     summary = RecordSummary(str(directory))
     gate = gate or Gate()
     logs = LogCopies(source.logs.globs, directory / "logs", address, max_bytes // 2)
-    with _fresh(directory) as out:
+    with _create_file(directory) as out:
         answers = _AnswerFile(out, address, at, max_bytes - max_bytes // 2, summary)
         try:
             await _poll(
@@ -252,7 +254,7 @@ async def _poll(
     end = loop.time() + seconds
     cursor: dict[str, Any] = {}
     while True:
-        begun = loop.time()
+        start_s = loop.time()
         cluster = await collect_cluster(
             source,
             cursor,
@@ -271,7 +273,7 @@ async def _poll(
             return
         if loop.time() + every_s > end:
             return
-        await asyncio.sleep(max(0.0, every_s - (loop.time() - begun)))
+        await asyncio.sleep(max(0.0, every_s - (loop.time() - start_s)))
 
 
 def _note(summary: RecordSummary, collected: Collected) -> None:
@@ -336,7 +338,7 @@ async def _copy_from_endpoint(source: ClusterSource, logs: LogCopies, gate: Gate
         return
 
 
-def _fresh(directory: Path) -> IO[str]:
+def _create_file(directory: Path) -> IO[str]:
     path = directory / "rest.jsonl"
     if path.exists():
         raise Refused(f"{directory} holds a recording already; choose another folder.")

@@ -31,8 +31,7 @@ class SnapshotFiles:
         files = (
             path
             for folder in _FOLDERS
-            for path in sorted((directory / folder).rglob(NAME))
-            if _is_within(directory, path)
+            for path in _readable(directory, sorted((directory / folder).rglob(NAME)), [])
         )
         self._files = {_key(path.parent.as_posix()): path for path in files}
         self._read_or_listed: set[str] = set()
@@ -41,20 +40,21 @@ class SnapshotFiles:
         if not self._files or not observed:
             return
         at = max(reading.observed_at for reading in observed)
-        chosen = self._selection.select(observed)
-        self._read_or_listed.update(chosen)
-        for snapshot in (*chosen, *self._without_full_size(observed)):
+        selected = self._selection.select(observed)
+        self._read_or_listed.update(selected)
+        for snapshot in (*selected, *self._without_full_size(observed)):
             path = self._files.get(_key(snapshot))
             if path is not None:
                 records, size = self._read(path, snapshot)
                 yield (
                     Observed(
-                        self._cluster, at, SOURCE, records if snapshot in chosen else records[-1:]
+                        self._cluster, at, SOURCE, records if snapshot in selected else records[-1:]
                     ),
                     size,
                 )
 
     def _without_full_size(self, observed: Sequence[Observed]) -> list[str]:
+        """Completed checkpoints without a full size in REST (before 1.15)."""
         records = (
             record
             for reading in observed
@@ -77,8 +77,8 @@ class SnapshotFiles:
         try:
             size = path.stat().st_size
             # No time of modification: that of the copy is not the file's.
-            written = f"{canonical(snapshot).removesuffix(f'/{NAME}')}/{NAME}"
-            file = MetadataFile(written, size, None, str(path), str(self._directory))
+            flink_path = f"{canonical(snapshot).removesuffix(f'/{NAME}')}/{NAME}"
+            file = MetadataFile(flink_path, size, None, str(path), str(self._directory))
             return tuple(rows_of(file, MOST_FILE_BYTES)), size
         except (Skipped, BadUri, OSError) as error:
             return (
@@ -88,14 +88,6 @@ class SnapshotFiles:
                     str(error),
                 ),
             ), 0
-
-
-def _is_within(directory: Path, path: Path) -> bool:
-    try:
-        open_regular(path, within=directory).close()
-    except OSError:
-        return False
-    return True
 
 
 def _key(directory: str) -> str:
@@ -121,13 +113,15 @@ class Bundle:
 
 def bundle_at(directory: Path) -> Bundle:
     skips: list[Skip] = []
-    rest = (path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz"))
-    logs = (
+    rest_files = (
+        path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz")
+    )
+    log_files = (
         path
         for path in (directory / "logs").rglob("*")
         if not path.is_dir() and not _NOT_A_LOG.fullmatch(path.name)
     )
-    files = [tuple(_readable(directory, sorted(paths), skips)) for paths in (rest, logs)]
+    files = [tuple(_readable(directory, sorted(paths), skips)) for paths in (rest_files, log_files)]
     return Bundle(directory, files[0], files[1], tuple(skips[:_MOST_SKIPS]))
 
 
@@ -151,8 +145,8 @@ Piece = tuple[tuple[Observed, ...], int]
 
 
 class Recording:
-    """Raises ``Refused`` if the folder is not a recording, or if time zone or layout is wrong.
-    ``jobs_seen`` and ``flink_version`` are complete when :meth:`read` has ended.
+    """Raises ``Refused`` if the folder is no recording, or if time zone or layout is wrong.
+    ``jobs_seen`` and ``flink_version`` are complete when ``read`` has ended.
     """
 
     def __init__(

@@ -49,12 +49,12 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _skip_rest_of_line(handle: BinaryIO) -> int:
-    skipped = 0
+    size = 0
     while chunk := handle.readline(1024 * 1024):
-        skipped += len(chunk)
+        size += len(chunk)
         if chunk.endswith(b"\n"):
             break
-    return skipped
+    return size
 
 
 MAX_SKIPPED_LINES = 100
@@ -63,8 +63,8 @@ MAX_BAD_LINES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An answer, or why it was skipped. Both are None if Weir does not read the path, or if Flink
-    could not answer yet.
+    """An answer, or a skip. Both are None if Weir does not read the path, or if Flink could not
+    answer yet.
     """
 
     at: datetime
@@ -74,7 +74,7 @@ class Recorded:
 
 
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
-    """Failed requests become skips. A line that cannot be read has the time of the previous line."""
+    """Failed requests become skips. An unreadable line has the time of the previous line."""
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     bad_lines = 0
     try:
@@ -104,30 +104,30 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
             ),
         )
     if bad_lines > MAX_SKIPPED_LINES:
-        more = f"{bad_lines - MAX_SKIPPED_LINES} more lines could not be read"
-        yield Recorded(at, 0, skip=Skip(path.name, "bad_json", more))
+        detail = f"{bad_lines - MAX_SKIPPED_LINES} more lines could not be read"
+        yield Recorded(at, 0, skip=Skip(path.name, "bad_json", detail))
 
 
 def _record(line: Line, file: str, previous_at: datetime) -> Recorded:
-    def skipped(reason: str, detail: str) -> Recorded:
+    def skip_line(reason: str, detail: str) -> Recorded:
         skip = Skip(f"{file}:{line.number}", reason, detail)
         return Recorded(previous_at, line.size_bytes, skip=skip)
 
     if line.content is None:
-        return skipped("too_large", f"a line of {line.size_bytes} bytes is not read")
+        return skip_line("too_large", f"a line of {line.size_bytes} bytes is not read")
     try:
         entry, held_bytes = decoded(line.content)
     except TooManyValues as error:
-        return skipped("too_large", f"the line is not read: {error}")
+        return skip_line("too_large", f"the line is not read: {error}")
     except (ValueError, RecursionError):
-        return skipped("bad_json", "the line is no JSON document")
+        return skip_line("bad_json", "the line is no JSON document")
     try:
         fields = Fields(entry)
         at = _time(fields.raw("ts"))
         path = fields.required_text("path")
         status = fields.required_integer("status")
     except Skipped as error:
-        return skipped("bad_json", f"no recorded answer: {error}")
+        return skip_line("bad_json", f"no recorded answer: {error}")
     if entry.get("method", "GET") != "GET" or not is_read(path):
         return Recorded(at, line.size_bytes)
     answer = Answer(path, at, entry.get("body"), held_bytes)
@@ -150,7 +150,7 @@ def _answer(answer: Answer, status: int, size_bytes: int) -> Recorded:
 
 
 def _not_yet(status: int, body: Any) -> bool:
-    """Shown by Flink's text, or by the reason that Weir's recorder writes instead."""
+    """Whether Flink's text, or the reason that Weir's recorder writes instead, says so."""
     reason, errors = member(body, "reason"), member(body, "errors")
     if status == 500 and isinstance(reason, str) and reason in NOT_YET:
         return True

@@ -47,16 +47,13 @@ def redact_texts(body: Any, depth: int = 0) -> Any:
         )
         return {
             key: MASK
-            if _is_secret_text(value)
+            if isinstance(value, str)
+            and not is_harmless(value)
             and ((names_secret and key == "value") or secrecy_of(str(key)))
             else redact_texts(value, depth + 1)
             for key, value in body.items()
         }
     return body
-
-
-def _is_secret_text(value: Any) -> bool:
-    return isinstance(value, str) and not is_harmless(value)
 
 
 def _hide(value: Any, depth: int = 0) -> Any:

@@ -45,8 +45,8 @@ def redact_blocks(text: str) -> str:
 
 
 def redact_keys(text: str, *, open_before: bool) -> tuple[str, bool]:
-    """``text`` with private keys masked, and whether a key begins and does not end in it.
-    ``open_before``: the text begins inside a key.
+    """``text`` with private keys masked, and whether it ends inside a key. ``open_before``: it
+    begins inside a key.
     """
     pieces: list[str] = []
     at = 0
@@ -62,5 +62,8 @@ def redact_keys(text: str, *, open_before: bool) -> tuple[str, bool]:
         end = _END.search(text, at, at + LONGEST)
         if end is None and len(text) - at <= LONGEST:
             return "".join(pieces) + ("\n" if text.endswith("\n") else ""), True
-        at = end.end() if end and end["end"] else end.start() if end else at + LONGEST
+        if end is None:
+            at += LONGEST
+        else:
+            at = end.end() if end["end"] else end.start()
         is_open = False

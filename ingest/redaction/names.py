@@ -80,7 +80,7 @@ _DESCRIBING = frozenset(
         """,
     )
 )
-"""A name that ends with such a word describes a secret, but its value is none."""
+"""The value of a name that ends with such a word is no secret."""
 _ERROR_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -100,7 +100,10 @@ def secrecy_of(name: str) -> Secrecy | None:
     parts = [part.lower() for part in _PARTS.split(name) if part]
     if not parts or (
         len(parts) > 1
-        and ((parts[-1] in _DESCRIBING and not _is_key_id(parts)) or parts[0] in _ERROR_WORDS)
+        and (
+            (parts[-1] in _DESCRIBING and parts[-3:] != ["access", "key", "id"])
+            or parts[0] in _ERROR_WORDS
+        )
     ):
         return None
     last = parts[-1]
@@ -117,7 +120,3 @@ def secrecy_of(name: str) -> Secrecy | None:
     if last in ("auth", "sig", "signature"):
         return Secrecy.WORD
     return None
-
-
-def _is_key_id(parts: list[str]) -> bool:
-    return parts[-3:] == ["access", "key", "id"]

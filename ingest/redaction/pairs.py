@@ -4,7 +4,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ingest.redaction.marks import MASK, is_harmless, is_quantity, looks_random
 from ingest.redaction.names import NAME_WORD, Secrecy, secrecy_of
@@ -37,8 +37,7 @@ _SCHEME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """``text[start:end]`` is hidden. ``inner``: without quotes. ``whole``: a JSON list or object."""
 
     start: int
@@ -57,18 +56,16 @@ def value_at(
     if opened := _OPENS.match(text, at):
         return _quote(text, opened.end(), opened["quote"])
     if whole_line and (block := _BLOCK.match(text, at)):
-        return Value(
-            block.start("lines") + _indent(block["lines"]),
-            block.start("lines") + len(block["lines"].rstrip()),
-            block["lines"].strip(),
-        )
+        end = block.start("lines") + len(block["lines"].rstrip())
+        inner = block["lines"].strip()
+        return Value(end - len(inner), end, inner)
     if text[at] == "[" or text[at] == "{":
         return _bracketed_value(text, at)
     end = _value_end(text, at, len(text) if most is None else min(len(text), at + most))
     line_end = _line_end(text, at)
-    rest = text[at:line_end].rstrip() if whole_line else ""
-    if rest and len(rest.split(None, MOST_WORDS)) <= MOST_WORDS and not _ANOTHER_PAIR.search(rest):
-        end = at + len(rest)
+    line = text[at:line_end].rstrip() if whole_line else ""
+    if line and len(line.split(None, MOST_WORDS)) <= MOST_WORDS and not _ANOTHER_PAIR.search(line):
+        end = at + len(line)
     return Value(at, end, text[at:end]) if end > at else None
 
 
@@ -106,8 +103,8 @@ def _end_of_enclosing(text: str, at: int, end: int) -> int:
     return quotes[0][1] if sum(depth == first for depth, _ in quotes) % 2 else end
 
 
-def hidden(value: Value, name_quote: str) -> str:
-    """The mask, with quotes if the value has none but its name: JSON stays valid."""
+def mask_of(value: Value, name_quote: str) -> str:
+    """The mask, quoted if only the value's name is: JSON stays valid."""
     if value.whole:
         return f"{name_quote or chr(34)}{MASK}{name_quote or chr(34)}"
     return MASK if value.quoted or not name_quote else f"{name_quote}{MASK}{name_quote}"
@@ -144,10 +141,6 @@ def _bracketed_value(text: str, at: int) -> Value | None:
         return None
     end = text.find("]", at, _line_end(text, at))
     return Value(at + 1, end, text[at + 1 : end]) if end > at + 1 else None
-
-
-def _indent(lines: str) -> int:
-    return len(lines) - len(lines.lstrip())
 
 
 def _value_end(text: str, at: int, limit: int) -> int:
@@ -219,8 +212,11 @@ _NO_VALUE = re.compile(
 _FIRST_CHARS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
+    """Where a value begins. ``element``: it ends before the next tag. ``spaced``: only spaces
+    separate it from its name.
+    """
+
     at: int
     quote: str = ""
     whole_line: bool = False
@@ -240,7 +236,7 @@ def redact_pairs(text: str) -> str:
         if secret is None:
             continue
         value, name_quote = secret
-        pieces += text[done : value.start], hidden(value, name_quote)
+        pieces += text[done : value.start], mask_of(value, name_quote)
         done = at = value.end
     return _redact_reversed("".join((*pieces, text[done:])) if pieces else text)
 
@@ -275,28 +271,25 @@ def _find_place(text: str, start: int, end: int, name: str) -> _Place | None:
     before = text[max(0, start - 40) : start]
     if _BEFORE_VALUE_OF.search(before) and (match := _VALUE_OF.match(text, end)):
         return _Place(match.end(), element=text[match.end() - 1] in ">[")
-    line_start = _LINE_START.search(text, max(0, start - LONGEST_BEFORE), start) is not None
+    is_at_line_start = _LINE_START.search(text, max(0, start - LONGEST_BEFORE), start) is not None
     if match := _SIGN.match(text, end):
         return _Place(
-            match.end(), match["quote"] or "", whole_line=line_start and not match["quote"]
+            match.end(), match["quote"] or "", whole_line=is_at_line_start and not match["quote"]
         )
     if match := _COMMA.match(text, end):
-        quoted = bool(match["quote"]) and text[match.end() : match.end() + 9].lstrip("\\")[:1] in (
-            "'",
-            '"',
-            "`",
-        )
-        dumped = not match["quote"] and (
+        following = text[match.end() : match.end() + 9].lstrip("\\")
+        is_quoted = bool(match["quote"]) and following.startswith(("'", '"', "`"))
+        is_dump = not match["quote"] and (
             _DUMP.search(before) is not None
-            or ("." in name and line_start and _is_one_word(text, match.end()))
+            or ("." in name and is_at_line_start and _is_one_word(text, match.end()))
         )
-        return _Place(match.end(), whole_line=dumped) if quoted or dumped else None
+        return _Place(match.end(), whole_line=is_dump) if is_quoted or is_dump else None
     if before[-1:] in ("<", '"', "'") and (match := _ELEMENT.match(text, end)):
         return _Place(match.start("value"), element=True)
     if match := _SPACE.match(text, end):
-        quoted = "passw" in name.lower() and text[match.end() : match.end() + 1] in ("'", '"')
-        if name.startswith("-") or quoted or (name == "password" and _NETRC.search(before)):
-            return _Place(match.end(), spaced=not quoted, whole_line="\n" in match[0])
+        is_quoted = "passw" in name.lower() and text[match.end() : match.end() + 1] in ("'", '"')
+        if name.startswith("-") or is_quoted or (name == "password" and _NETRC.search(before)):
+            return _Place(match.end(), spaced=not is_quoted, whole_line="\n" in match[0])
     return None
 
 

@@ -1,4 +1,4 @@
-"""Whether a text may have secrets: a search for words, a hundred times as fast as the patterns."""
+"""Whether a text may have secrets, by words: a hundred times as fast as the patterns."""
 
 import re
 

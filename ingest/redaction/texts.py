@@ -1,5 +1,5 @@
-"""Removes secrets from texts, for every output: :func:`redact` or, for decoded JSON,
-:func:`ingest.redaction.documents.redact_document`. Both are idempotent, take linear time, and keep
+"""Removes secrets from texts, for every output: ``redact`` or, for decoded JSON,
+``documents.redact_document``. Both are idempotent, take linear time, and keep
 the syntax. Add a new form of secrets to ``tests/fixtures/redaction/secrets.jsonl``;
 ``honest.jsonl`` has texts that look similar.
 """
@@ -85,9 +85,9 @@ def _scheme(match: re.Match[str]) -> str:
 
 
 LONG = 4_096
-"""Longer texts are checked line by line: most log lines contain nothing suspicious."""
+"""Longer texts are checked by line: most log lines have nothing suspicious."""
 LINES_AFTER = 3
-"""So many lines after a suspicious line are checked, too: ``<value>`` and blocks of YAML follow."""
+"""Lines checked after a suspicious line: ``<value>`` and blocks of YAML follow it."""
 
 MOST_PASSES = 8
 """Several passes, since masking may change how neighbouring characters are parsed."""
@@ -113,10 +113,10 @@ def _redact(text: str) -> str:
 
 def _by_groups(text: str) -> Iterator[str]:
     group: list[str] = []
-    left = 0
+    lines_left = 0
     for line in text.splitlines(keepends=True):
-        left = LINES_AFTER if is_suspicious(line) else left - 1
-        if left >= 0:
+        lines_left = LINES_AFTER if is_suspicious(line) else lines_left - 1
+        if lines_left >= 0:
             group.append(line)
             continue
         if group:

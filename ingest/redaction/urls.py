@@ -15,7 +15,7 @@ _USER_IS_A_NAME = re.compile(
     r"|hdfs|webhdfs|swebhdfs|viewfs|mailto|xmpp|sip",
     re.IGNORECASE,
 )
-"""Schemes in which a user without password is a container, an actor system or a person."""
+"""Schemes whose user without password is a container, an actor system or a person."""
 
 
 def redact_urls(text: str) -> str:
@@ -24,14 +24,14 @@ def redact_urls(text: str) -> str:
     at = text.find("://")
     while at >= 0:
         start = end = at + 3
-        following = text.find("://", start, start + LONGEST)
-        run = _RUN.match(text, start, following if following >= 0 else start + LONGEST)
+        next_at = text.find("://", start, start + LONGEST)
+        run = _RUN.match(text, start, next_at if next_at >= 0 else start + LONGEST)
         if run and "@" in run[0]:
-            url_part = _SCHEME_AT_END.sub("", run[0]) if run.end() == following else run[0]
-            hidden = _userinfo(url_part, _scheme(text, at))
-            if hidden:
-                pieces += text[done : start + hidden[0]], MASK
-                done = end = start + hidden[1]
+            url_part = _SCHEME_AT_END.sub("", run[0]) if run.end() == next_at else run[0]
+            span = _userinfo(url_part, _scheme(text, at))
+            if span:
+                pieces += text[done : start + span[0]], MASK
+                done = end = start + span[1]
         at = text.find("://", end)
     return "".join((*pieces, text[done:])) if pieces else text
 
@@ -43,29 +43,29 @@ def _scheme(text: str, at: int) -> str:
 
 def _userinfo(run: str, scheme: str) -> tuple[int, int] | None:
     """Begin and end of what is hidden in ``user:password@host/path``, None for nothing."""
-    last = run.rfind("@")
-    if last < 0:
+    last_at = run.rfind("@")
+    if last_at < 0:
         return None
     authority = re.split(r"[/?#]", run, maxsplit=1)[0]
-    first = authority.find("@")
-    if first < 0:
+    first_at = authority.find("@")
+    if first_at < 0:
         # ``user:pass/word@host``, unless it is ``host:8081/path@x``.
         host, colon, port = authority.rpartition(":")
         if (
             not colon
-            or (_PORT.fullmatch(port) and not _looks_like_host(run, last))
+            or (_PORT.fullmatch(port) and not _looks_like_host(run, last_at))
             or _USER_IS_A_NAME.fullmatch(scheme)
             or "[" in host
         ):
             return None
-        return 0, last
-    if ":" not in authority[:first]:
+        return 0, last_at
+    if ":" not in authority[:first_at]:
         if _USER_IS_A_NAME.fullmatch(scheme):
             return None
         return 0, authority.rfind("@")
-    if "@" not in run[len(authority) :] or not _looks_like_host(run, last):
+    if "@" not in run[len(authority) :] or not _looks_like_host(run, last_at):
         return 0, authority.rfind("@")
-    return 0, last
+    return 0, last_at
 
 
 def _looks_like_host(run: str, at: int) -> bool:

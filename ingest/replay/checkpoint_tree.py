@@ -9,7 +9,7 @@ from pathlib import Path
 METADATA = "_metadata"
 
 Files = dict[str, tuple[int, float]]
-"""Path as recorded → bytes, and when it was written (epoch s of the recording)."""
+"""Path as recorded → bytes, and time of writing (epoch s of the recording)."""
 
 
 class CheckpointTree:
@@ -22,11 +22,14 @@ class CheckpointTree:
         self._offsets: list[int] = []
         self.root = ""
         self._read_index()
-        self._around: tuple[int, Files, Files] = (-1, {}, {})
+        self._cached: tuple[int, Files, Files] = (-1, {}, {})
+        """Number of a checkpoint, previous files and its files."""
         self._shown: Files | None = None
 
     def show(self, at_ms: int, by_ms: int, ids: Mapping[str, str]) -> None:
-        """Show the files at a time of the recording. A ``_metadata`` is written last."""
+        """Show the files of ``at_ms``, a time of the recording ``by_ms`` before the present. A
+        ``_metadata`` is written last.
+        """
         files = self._files_at(at_ms)
         if files == self._shown:
             return
@@ -79,13 +82,13 @@ class CheckpointTree:
 
     def _files_at(self, at_ms: int) -> Files:
         number = bisect_right(self._at_ms, at_ms)
-        if number != self._around[0]:
-            self._around = (
+        if number != self._cached[0]:
+            self._cached = (
                 number,
                 self._files_of_checkpoint(number - 1),
                 self._files_of_checkpoint(number),
             )
-        _, before, after = self._around
+        _, before, after = self._cached
         return before | {path: facts for path, facts in after.items() if facts[1] * 1000 <= at_ms}
 
     def _files_of_checkpoint(self, number: int) -> Files:
@@ -110,7 +113,7 @@ class CheckpointTree:
 
 
 class Renaming:
-    """Replaces job ids of a recording by those of a turn, in paths and ``_metadata``. Lengths stay."""
+    """Replaces a recording's job ids by a turn's, in paths and ``_metadata``. Lengths stay."""
 
     def __init__(self, ids: Mapping[str, str]) -> None:
         self._names = {

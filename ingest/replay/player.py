@@ -1,4 +1,4 @@
-"""Plays a recording over and over as a cluster that runs now. In each turn, jobs have new ids."""
+"""Plays a recording over and over as a running cluster. In each turn, jobs have new ids."""
 
 import json
 import re
@@ -34,9 +34,9 @@ class Turn:
 
 
 class Player:
-    """``names``: job name of the recording → name to show. ``rest_ms``: time between turns. If
-    ``past_ms`` is not 0, there was a turn so long ago, whose checkpoints stay. A new player
-    continues the turns in ``folder``.
+    """``names``: job name of the recording → name to show. ``rest_ms``: time between turns.
+    ``past_ms``: age of a past turn, whose checkpoints stay; 0 for none. A new player continues the
+    turns in ``folder``.
     """
 
     def __init__(
@@ -49,8 +49,10 @@ class Player:
             directory.mkdir(parents=True, exist_ok=True)
         self._tree = CheckpointTree(tape.folder, checkpoints)
         self._removed: set[int] = set()
-        self.turns: list[Turn] = [self._turn(began_ms) for began_ms in self._noted_ms("turns.json")]
-        self._past = [self._turn(began_ms) for began_ms in self._noted_ms(PAST)]
+        self.turns: list[Turn] = [
+            self._turn(began_ms) for began_ms in self._saved_turns_ms("turns.json")
+        ]
+        self._past = [self._turn(began_ms) for began_ms in self._saved_turns_ms(PAST)]
 
     def tick(self, now_ms: int, *, awake: bool = True, writes_checkpoints: bool = True) -> None:
         if self._past_ms and not self._past:
@@ -62,8 +64,8 @@ class Player:
             next_ms := self.turns[-1].began_ms + self.tape.length_ms + self._rest_ms
         ):
             self._write(next_ms)
-            late = now_ms - next_ms > self.tape.length_ms
-            self._begin(now_ms if late else next_ms)
+            is_late = now_ms - next_ms > self.tape.length_ms
+            self._begin(now_ms if is_late else next_ms)
         self._write(now_ms)
         if writes_checkpoints:
             self._write_checkpoints(now_ms)
@@ -126,7 +128,7 @@ class Player:
                 (self._logs / f"{log.name}.{TURNS_KEPT}").write_bytes(b"".join(lines))
         self._tree.show_end(turn.shift.by_ms, turn.ids)
         self._past = [turn]
-        self._note(PAST, self._past)
+        self._save_turns(PAST, self._past)
 
     def _begin(self, began_ms: int) -> None:
         from_ms = self.tape.began_ms - LEAD_MS if self.turns else 0
@@ -135,14 +137,14 @@ class Player:
         self.turns = [*self.turns, turn][-TURNS_KEPT:]
         for log in self.tape.logs:
             self._roll(log.name)
-        self._note("turns.json", self.turns)
+        self._save_turns("turns.json", self.turns)
 
-    def _note(self, name: str, turns: list[Turn]) -> None:
+    def _save_turns(self, name: str, turns: list[Turn]) -> None:
         draft = self._folder / f"{name}.new"
         draft.write_text(json.dumps([turn.began_ms for turn in turns]))
         draft.replace(self._folder / name)
 
-    def _noted_ms(self, name: str) -> list[int]:
+    def _saved_turns_ms(self, name: str) -> list[int]:
         try:
             turns = json.loads((self._folder / name).read_text())
         except (OSError, ValueError):

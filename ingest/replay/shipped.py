@@ -1,4 +1,4 @@
-"""The recordings that ship with Weir, and the clusters as which they are played."""
+"""The recordings that ship with Weir, and the clusters that they are played as."""
 
 import json
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ RECORDED_ON = "2026-11-21"
 PREFIX = "demo-"
 LOOKED, REMOVED, AUDITED = "looked", "removed", "audited"
 """Files beside the clusters' folders. ``looked``: its time is that of the last visit. ``removed``:
-the demo is to be removed. ``audited``: checkpoints of current jobs are to be written.
+remove the demo. ``audited``: write checkpoints of current jobs.
 """
 CHECKPOINTS, PAST = "checkpoints", "past.json"
 
 PAST_MS = 96 * 3600 * 1000
-"""So that files of the past turn are older than the audits' age guard of three days."""
+"""Files of the past turn are older than the audits' age guard of three days."""
 
 NOW_AND_THEN_S = 1800
 

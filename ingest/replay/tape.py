@@ -12,7 +12,7 @@ from typing import Any
 from ingest.errors import Refused
 
 AROUND_MS = 24 * 3600 * 1000
-"""A number of 13 digits that is so close to the recording is an instant."""
+"""A number of 13 digits so close to the recording is an instant."""
 
 _MILLIS = rb"(?<![\w.])\d{13}(?!\w|\.\d)"
 _LINE_TIME = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}")
@@ -74,7 +74,7 @@ def _line_time(at_ms: int) -> bytes:
 
 
 LEAD_MS = 5_000
-"""Log lines so short before the first answer belong to the job, which was being submitted."""
+"""Log lines so short before the first answer are of the job, which is being submitted."""
 
 _FIRST_REQUEST = "/overview"
 _JOBS = "/jobs/overview"
@@ -115,7 +115,7 @@ class Tape:
         return self.ended_ms - self.began_ms
 
     def answer(self, path: str, at_ms: int) -> tuple[int, Any] | None:
-        """Answers of complete polls only, so that each listed job has an answer."""
+        """Status and body of the last complete poll, so that each listed job has an answer."""
         answers = self._paths.get(path)
         offset = answers.until(self._last_poll_end(at_ms)) if answers else None
         if offset is None:
@@ -135,16 +135,16 @@ class Tape:
             for offset in set(answers.values())
             if offset is not None
         }
-        return [
-            {"id": name, "value": entries[offset][name_in_entry]}
-            for name, offset in answers.items()
-            if offset is not None
-            and (name_in_entry := name if name in entries[offset] else name.partition(".")[2])
-            in entries[offset]
-        ]
+        values = []
+        for name, offset in answers.items():
+            entry = {} if offset is None else entries[offset]
+            name_in_entry = name if name in entry else name.partition(".")[2]
+            if name_in_entry in entry:
+                values.append({"id": name, "value": entry[name_in_entry]})
+        return values
 
     def lines(self, log: Path, from_ms: int) -> Iterator[tuple[int, bytes]]:
-        """Times and lines from ``from_ms`` on. A line without time has that of the line before."""
+        """Times and lines from ``from_ms`` on. A line without time has the previous line's."""
         at_ms: int | None = None
         with log.open("rb") as file:
             for line in file:

@@ -13,14 +13,14 @@ from ingest.storage.tree import Stat
 
 MOST_KEYS = 1_000
 KEYS_A_DELETION = 250
-"""In one DeleteObjects request. A store deletes the keys of a request one after the other, so four
-concurrent requests end sooner than one of 1,000 keys.
+"""In one DeleteObjects request. Stores delete the keys of a request one by one: four concurrent
+requests end sooner than one of 1,000 keys.
 """
 CONCURRENT_REQUESTS = 16
 BUSY = ("SlowDown", "InternalError", "ServiceUnavailable")
 WAITS_S = (1, 2, 4)
 _PAGES_IN_A_ROW = 4
-"""Keys close together are all in so few pages. Further keys are read concurrently."""
+"""Keys close together are in so few pages. Keys on later pages are read concurrently."""
 
 Item = TypeVar("Item", bound=Hashable)
 Object = tuple[str, str | None]
@@ -28,6 +28,8 @@ Query = Mapping[str, str]
 
 
 class Version(NamedTuple):
+    """``stat`` is None for a delete marker."""
+
     id: str
     is_latest: bool
     stat: Stat | None
@@ -84,7 +86,7 @@ class Bucket:
         return {key: list(versions.values()) for key, versions in by_key.items() if versions}
 
     def delete(self, objects: Sequence[Object]) -> dict[Object, OSError]:
-        """Errors by object. An object without version gets a delete marker if the bucket keeps
+        """Errors by object. Without a version, an object gets a delete marker if the bucket has
         versions.
         """
         answers = self.side_by_side(_split(tuple(objects), KEYS_A_DELETION), self._delete)
@@ -204,10 +206,12 @@ class Bucket:
         query = {"KeyMarker": query["StartAfter"]} if "StartAfter" in query else query
         answer = self._call("list_object_versions", Prefix=prefix, MaxKeys=MOST_KEYS, **query)
         entries = [
-            (row["Key"], Version(row["VersionId"], row["IsLatest"], stat, cut(modified_at(row))))
-            for name, read in (("Versions", _stat), ("DeleteMarkers", lambda row: None))
+            (
+                row["Key"],
+                Version(row["VersionId"], row["IsLatest"], stat(row), cut(modified_at(row))),
+            )
+            for name, stat in (("Versions", _stat), ("DeleteMarkers", lambda row: None))
             for row in answer.get(name, ())
-            for stat in [read(row)]
         ]
         if not answer.get("IsTruncated") or not entries:
             return Page(entries)
@@ -224,13 +228,13 @@ class Bucket:
         if not ordered:
             return []
         prefix = _common_prefix(ordered[0], ordered[-1])
-        entries, at = _walk(ordered, prefix, page, _PAGES_IN_A_ROW)
-        unread = ordered[at:]
+        entries, read_count = _walk(ordered, prefix, page, _PAGES_IN_A_ROW)
+        unread = ordered[read_count:]
         if unread:
             slices = _split(unread, -(-len(unread) // CONCURRENT_REQUESTS))
             with ThreadPoolExecutor(len(slices)) as pool:
-                for more, _ in pool.map(lambda part: _walk(part, prefix, page), slices):
-                    entries += more
+                for more_entries, _ in pool.map(lambda part: _walk(part, prefix, page), slices):
+                    entries += more_entries
         return entries
 
 
@@ -242,21 +246,23 @@ def _walk(
     keys: Sequence[str], prefix: str, page: Callable[[str, Query], Page], limit: int | None = None
 ) -> tuple[list[tuple[str, Any]], int]:
     entries: list[tuple[str, Any]] = []
-    at, pages, query = 0, 0, _query_from(keys[0])
-    while at < len(keys) and (limit is None or pages < limit):
+    read_count, pages, query = 0, 0, _query_from(keys[0])
+    while read_count < len(keys) and (limit is None or pages < limit):
         result = page(prefix, query)
         pages += 1
         entries += result.entries
         if result.end is None or result.next_query is None:
             return entries, len(keys)
-        reached = bisect_right(keys, result.end, at)
+        reached = bisect_right(keys, result.end, read_count)
         next_query = (
-            result.next_query if reached == at else _query_from(keys[min(reached, len(keys) - 1)])
+            result.next_query
+            if reached == read_count
+            else _query_from(keys[min(reached, len(keys) - 1)])
         )
-        if reached == at and next_query == query:
+        if reached == read_count and next_query == query:
             raise OSError(f"the pages below {prefix} never end")
-        at, query = reached, next_query
-    return entries, at
+        read_count, query = reached, next_query
+    return entries, read_count
 
 
 def _common_prefix(first: str, last: str) -> str:

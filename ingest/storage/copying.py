@@ -1,7 +1,7 @@
-"""Verified copies: written under another name, read back, compared, and only then renamed.
+"""Verified copies: written by another name, read back, compared, then renamed.
 
-File systems are those of fsspec, or :class:`LocalFiles`. With ``size``, only so many first bytes
-are copied.
+File systems are those of fsspec, or ``LocalFiles``. With ``size``, only so many first bytes are
+copied.
 """
 
 import hashlib
@@ -19,8 +19,8 @@ _CHUNK_BYTES = 1 << 20
 def to_local(
     source_fs: Any, name: str, target_fs: LocalFiles, target: str, size: int | None = None
 ) -> str:
-    """Returns the SHA-256. A copy of a whole local file gets its times and mode; a copy of first
-    bytes gets the mode and owner of the directory. Raises ``FileExistsError`` if ``target`` exists,
+    """Returns the SHA-256. Copies of whole local files get their times and mode; copies of first
+    bytes get the mode and owner of the directory. Raises ``FileExistsError`` if ``target`` exists,
     ``OSError`` if the file is shorter than ``size`` or the copy differs.
     """
     part = _part_of(target)
@@ -69,7 +69,7 @@ def to_remote(
     return digest
 
 
-def inside(filesystem: Any, name: str, target: str) -> None:
+def copy_in_store(filesystem: Any, name: str, target: str) -> None:
     filesystem.cp_file(name, target)
     filesystem.invalidate_cache(filesystem._parent(target))
     copied, size = filesystem.info(target).get("size"), filesystem.info(name).get("size")
@@ -103,16 +103,20 @@ def digest_of(
     """SHA-256 of the bytes, which are also written to ``copy``. Raises ``OSError`` if the file is
     shorter than ``size``.
     """
-    digest, left = hashlib.sha256(), size
+    digest, left_bytes = hashlib.sha256(), size
     with filesystem.open(name, "rb") as source:
-        while chunk := source.read(_CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)):
+        while chunk := source.read(
+            _CHUNK_BYTES if left_bytes is None else min(left_bytes, _CHUNK_BYTES)
+        ):
             digest.update(chunk)
             if copy is not None:
                 copy.write(chunk)
-            if left is not None:
-                left -= len(chunk)
-    if left:
-        raise OSError(f"it has only {(size or 0) - left:,} of {count_text(size or 0, 'byte')}")
+            if left_bytes is not None:
+                left_bytes -= len(chunk)
+    if left_bytes:
+        raise OSError(
+            f"it has only {(size or 0) - left_bytes:,} of {count_text(size or 0, 'byte')}"
+        )
     return digest.hexdigest()
 
 

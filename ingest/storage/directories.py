@@ -106,7 +106,7 @@ class Local:
 
 
 class Listable:
-    """Lists HDFS and others by directory, in which HDFS allows a million entries; WebHDFS by page."""
+    """Lists by directory, in which HDFS allows a million entries; WebHDFS by page."""
 
     def __init__(self, filesystem: Any, path: str, uri: str) -> None:
         self._filesystem, self._uri = filesystem, uri
@@ -148,20 +148,20 @@ class S3(Listable):
             "Delimiter": "/",
             "MaxKeys": KEYS_A_PAGE,
         }
-        exists = False
+        has_objects = False
         while True:
             with as_os_error():
                 page = self._filesystem.call_s3("list_objects_v2", **query)
             for common in page.get("CommonPrefixes", ()):
-                exists = True
+                has_objects = True
                 yield Entry(common["Prefix"][len(prefix) : -1], Kind.DIRECTORY)
             for key in page.get("Contents", ()):
-                exists = True
+                has_objects = True
                 if key["Key"] != prefix:
                     name, size = key["Key"][len(prefix) :], int(key["Size"])
                     yield Entry(name, Kind.FILE, size, cut(modified_at(key)))
             if not page.get("IsTruncated"):
                 break
             query["ContinuationToken"] = page["NextContinuationToken"]
-        if not exists and not below:
+        if not has_objects and not below:
             raise FileNotFoundError("no object has this prefix")

@@ -1,6 +1,4 @@
-"""Detects directories that are visited by two names: by inode in a local file system, elsewhere by
-URI.
-"""
+"""Detects directories with two names: by inode in a local file system, elsewhere by URI."""
 
 import threading
 from collections.abc import Hashable
@@ -31,7 +29,7 @@ class VisitedDirectories:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def visit(self, name: DirectoryName, listable: Directories) -> DirectoryName | None:
-        """The other name of this directory, unless its parent has another name, too."""
+        """The other name of the directory, unless its parent has one, too."""
         identity = listable.identity(name.directory)
         with self._lock:
             visited = self._visited.get(identity)

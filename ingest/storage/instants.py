@@ -13,9 +13,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def from_nanoseconds(nanoseconds: int) -> datetime | None:
-    """From nanoseconds since 1970, cut to milliseconds. ``None`` outside the years 1 to 9999: times
-    may be forged.
-    """
+    """Cut to milliseconds. ``None`` outside the years 1 to 9999: times may be forged."""
     try:
         return _EPOCH + timedelta(milliseconds=nanoseconds // 1_000_000)
     except OverflowError:

@@ -1,5 +1,5 @@
-"""Imports an inventory as a listing. A row that cannot be read stops the import, since files that
-are not listed would look missing.
+"""Imports an inventory as a listing. An unreadable row stops the import, since files that are not
+listed would look missing.
 """
 
 import re
@@ -16,12 +16,7 @@ from ingest.messages import Message, message
 from ingest.network.unopened import as_os_error
 from ingest.redaction.texts import redact
 from ingest.storage.instants import refuse_future
-from ingest.storage.inventory_files import (
-    LONGEST_RUN,
-    Inventory,
-    find_inventory,
-    verify,
-)
+from ingest.storage.inventory_files import LONGEST_RUN, Inventory, find_inventory, verify
 from ingest.storage.inventory_rows import InventoryRows, as_text, read_rows, unreadable
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import SCHEMA, Listed, Part, Progress, Snapshot
@@ -48,7 +43,7 @@ def import_inventory(
     at: datetime | None = None,
 ) -> Listed:
     """Import the files below ``root`` from ``file`` (a file, a folder, a glob or a manifest) into
-    ``out_dir``, in the form of :func:`ingest.storage.listing.list_root`. Raises ``Refused``.
+    ``out_dir``, in the form of ``listing.list_root``. Raises ``Refused``.
 
     ``as_of``: when the inventory began, by default as its manifest, name or file times say. No row
     may be newer. Relative paths are below the root; ``/a`` is on the root's file system. Times are
@@ -99,8 +94,8 @@ def import_inventory(
 
 
 class _Rows:
-    """Turns rows of an inventory into rows of a listing. ``hashes``: a sample of hashes, to
-    find a path that comes twice; None if the files cannot repeat a path.
+    """Turns rows of an inventory into rows of a listing. ``hashes``: of some paths, to find a
+    repeated one; None if no path can repeat. ``outlier``: a path outside the root.
     """
 
     def __init__(
@@ -134,14 +129,14 @@ class _Rows:
                 )
             )
         for numbers, batch in table.batches:
-            part.write(_Batch(self, file, table, numbers, batch).listed())
+            part.write(_Batch(self, file, table, numbers, batch).listing_rows())
         self.parts.append(part.progress)
 
-    def refuse_repeated(self, written: pa.Array) -> None:
-        """For several files without a manifest, such as all below ``data/`` of S3 Inventory."""
+    def refuse_repeated(self, paths: pa.Array) -> None:
+        """For files without a manifest, such as all below ``data/`` of S3 Inventory."""
         if self.hashes is None:
             return
-        for name in written.to_pylist():
+        for name in paths.to_pylist():
             hashed = hash(name)
             if hashed % self.divisor:
                 continue
@@ -184,39 +179,30 @@ class _Rows:
 
 class _Batch:
     def __init__(
-        self,
-        rows: _Rows,
-        file: str,
-        table: InventoryRows,
-        numbers: pa.Array,
-        batch: pa.RecordBatch,
+        self, rows: _Rows, file: str, table: InventoryRows, numbers: pa.Array, batch: pa.RecordBatch
     ) -> None:
-        self.rows, self.root, self.file, self.read = rows, rows.root, file, table
+        self.rows, self.root, self.file, self.table = rows, rows.root, file, table
         self.numbers, self.batch = numbers, batch
 
-    def listed(self) -> pa.RecordBatch:
+    def listing_rows(self) -> pa.RecordBatch:
         self.rows.rows += len(self.batch)
         self._keep(pc.and_(self._is_current(), pc.invert(self._is_directory())))
         sizes = self._sizes()
         modified = self._modified()
-        written, uris = self._uris()
+        paths, uris = self._uris()
         self.rows.files += len(uris)
         in_root = _is_below(uris, self.root.uri)
         if not self.rows.outlier and (at := pc.index(in_root, False).as_py()) >= 0:
             self.rows.outlier = uris[at].as_py()
         self._keep(in_root)
-        written, uris, modified = (
-            written.filter(in_root),
-            uris.filter(in_root),
-            modified.filter(in_root),
-        )
+        paths, uris, modified = (column.filter(in_root) for column in (paths, uris, modified))
         self._refuse_newer(modified)
-        self.rows.refuse_repeated(written)
+        self.rows.refuse_repeated(paths)
         return pa.record_batch(
             [
                 pa.repeat(pa.scalar(self.root.uri), len(uris)),
                 uris,
-                self._readable(written, uris),
+                self._readable(paths, uris),
                 sizes.filter(in_root),
                 modified,
                 self._replication(),
@@ -228,7 +214,7 @@ class _Batch:
         self.numbers, self.batch = self.numbers.filter(mask), self.batch.filter(mask)
 
     def _place(self, at: int) -> tuple[str, Message]:
-        return self.file, self.read.place(self.numbers[at].as_py())
+        return self.file, self.table.place(self.numbers[at].as_py())
 
     def _refuse_unless(self, is_valid: pa.Array, values: pa.Array, expected: Message) -> None:
         at = pc.index(is_valid, False).as_py()
@@ -286,9 +272,9 @@ class _Batch:
         return is_directory
 
     def _sizes(self) -> pa.Array:
-        written = self._text("bytes")
-        sizes = _whole_numbers(written)
-        self._refuse_unless(pc.is_valid(sizes), written, message("a size in bytes"))
+        texts = self._text("bytes")
+        sizes = _whole_numbers(texts)
+        self._refuse_unless(pc.is_valid(sizes), texts, message("a size in bytes"))
         return sizes
 
     def _modified(self) -> pa.Array:
@@ -297,20 +283,20 @@ class _Batch:
             return pa.nulls(len(self.batch), SCHEMA.field("modified").type)
         if pa.types.is_timestamp(column.type):
             return column.cast(SCHEMA.field("modified").type, safe=False)
-        written = self._text("modified")
-        modified = instants(written)
+        texts = self._text("modified")
+        modified = instants(texts)
         self._refuse_unless(
-            pc.or_(pc.is_valid(modified), pc.equal(written, "")),
-            written,
+            pc.or_(pc.is_valid(modified), pc.equal(texts, "")),
+            texts,
             message("an instant, such as 2026-10-01T04:00:00Z"),
         )
         return modified
 
     def _replication(self) -> pa.Array:
-        written = self._text("replication")
-        if written is None:
+        texts = self._text("replication")
+        if texts is None:
             return pa.nulls(len(self.batch), pa.int64())
-        copies = _whole_numbers(written)
+        copies = _whole_numbers(texts)
         return pc.if_else(pc.fill_null(pc.greater(copies, 0), False), copies, None)
 
     def _refuse_newer(self, modified: pa.Array) -> None:
@@ -334,15 +320,15 @@ class _Batch:
 
     def _uris(self) -> tuple[pa.Array, pa.Array]:
         names = self._text(self._path_column())
-        if self.read.url_encoded:
+        if self.table.url_encoded:
             names = self._url_decoded(names)
-        # A line break in a path means that a quote was not closed, so that two rows are joined.
+        # After a quote that was not closed, a path has a line break: two rows are joined.
         is_path = pc.invert(pc.match_substring_regex(names, r"[\r\n]|^$"))
         self._refuse_unless(is_path, names, message("a path"))
-        written = self._absolute(names)
-        uris = self._below_the_root(canonical_column(written, self.rows.spellings))
+        paths = self._absolute(names)
+        uris = self._below_the_root(canonical_column(paths, self.rows.spellings))
         self._refuse_unless(pc.is_valid(uris), names, message("a path"))
-        return written, uris
+        return paths, uris
 
     def _absolute(self, names: pa.Array) -> pa.Array:
         top, bucket = self.rows.top, self._text("bucket")
@@ -361,9 +347,9 @@ class _Batch:
                 account = self.rows.bucket.partition("@")[2]
                 parts = pc.extract_regex(names, "^(?P<container>[^/]*)/?(?P<name>(?s:.*))$")
                 at = f"@{account}/" if account else "/"
-                container, rest = parts.field(0), parts.field(1)
+                container, blob_name = parts.field(0), parts.field(1)
                 below = pc.binary_join_element_wise(
-                    f"{self.rows.scheme}://", container, at, rest, ""
+                    f"{self.rows.scheme}://", container, at, blob_name, ""
                 )
             return pc.if_else(is_uri, names, below)
         has_scheme = pc.match_substring_regex(names, "^[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -375,54 +361,54 @@ class _Batch:
 
     def _url_decoded(self, names: pa.Array) -> pa.Array:
         encoded = pc.match_substring_regex(names, "[%+]")
-        at = pc.indices_nonzero(encoded).to_pylist()
-        if not at:
+        indexes = pc.indices_nonzero(encoded).to_pylist()
+        if not indexes:
             return names
         decoded = []
-        for place, name in zip(at, names.filter(encoded).to_pylist(), strict=True):
+        for index, name in zip(indexes, names.filter(encoded).to_pylist(), strict=True):
             try:
                 if _MALFORMED.search(name):
                     raise ValueError
                 decoded.append(unquote_plus(name, errors="strict"))
             except ValueError:
-                raise unreadable(*self._place(place), message("a URL-encoded key"), name) from None
+                raise unreadable(*self._place(index), message("a URL-encoded key"), name) from None
         return pc.replace_with_mask(names, encoded, pa.array(decoded, pa.string()))
 
     def _below_the_root(self, uris: pa.Array) -> pa.Array:
         if self.root.read_at is None:
             return uris
-        at = canonical(self.root.reading)
-        rest = pc.utf8_slice_codeunits(uris, len(at.rstrip("/")))
+        reading_uri = canonical(self.root.reading)
+        relative_path = pc.utf8_slice_codeunits(uris, len(reading_uri.rstrip("/")))
         return pc.if_else(
-            _is_below(uris, at),
-            pc.binary_join_element_wise(self.root.uri.rstrip("/"), rest, ""),
+            _is_below(uris, reading_uri),
+            pc.binary_join_element_wise(self.root.uri.rstrip("/"), relative_path, ""),
             uris,
         )
 
-    def _readable(self, written: pa.Array, uris: pa.Array) -> pa.Array:
+    def _readable(self, paths: pa.Array, uris: pa.Array) -> pa.Array:
         prefix = self.root.uri.rstrip("/")
-        names = pc.if_else(pc.starts_with(written, f"{prefix}/"), written, uris)
+        names = pc.if_else(pc.starts_with(paths, f"{prefix}/"), paths, uris)
         return pc.binary_join_element_wise(
             self.root.reading.rstrip("/"), pc.utf8_slice_codeunits(names, len(prefix)), ""
         )
 
 
-def instants(written: pa.Array) -> pa.Array:
+def instants(texts: pa.Array) -> pa.Array:
     type_ = SCHEMA.field("modified").type
     try:
-        return written.cast(type_)
+        return texts.cast(type_)
     except pa.ArrowInvalid:
-        written = pc.ascii_trim_whitespace(written)
-    seconds = pc.if_else(pc.match_substring_regex(written, _SECONDS), written, None)
+        texts = pc.ascii_trim_whitespace(texts)
+    seconds = pc.if_else(pc.match_substring_regex(texts, _SECONDS), texts, None)
     numbers = seconds.cast(pa.float64())
     # 1e11 is the year 5138 in seconds, 1973 in milliseconds.
     in_ms = pc.greater_equal(pc.abs(numbers), 1e11)
     numbers = pc.round(pc.if_else(in_ms, numbers, pc.multiply(numbers, 1000.0)))
     in_calendar = pc.and_(pc.greater_equal(numbers, _FIRST_MS), pc.less_equal(numbers, _LAST_MS))
     since_1970 = pc.if_else(in_calendar, numbers, None).cast(pa.int64()).cast(type_)
-    written = pc.replace_substring_regex(written, r" ?(UTC|GMT)$", "Z")
-    written = pc.replace_substring_regex(written, _OSS_TIME, r"T\1:\2:\3Z")
-    iso = pc.if_else(pc.match_substring_regex(written, _ISO), written, None)
+    texts = pc.replace_substring_regex(texts, r" ?(UTC|GMT)$", "Z")
+    texts = pc.replace_substring_regex(texts, _OSS_TIME, r"T\1:\2:\3Z")
+    iso = pc.if_else(pc.match_substring_regex(texts, _ISO), texts, None)
     iso = pc.replace_substring_regex(iso, r"(\.\d{3})\d+", r"\1")
     iso = pc.replace_substring_regex(iso, r"^(.{10})$", r"\1 00:00")
     has_zone = pc.match_substring_regex(iso, r"^.{16}.*(Z|[+-]\d\d(:?\d\d)?)$")
@@ -437,16 +423,13 @@ def _cast_or_null(texts: pa.Array, type_: pa.DataType) -> pa.Array:
         if len(texts) == 1:
             return pa.nulls(1, type_)
         half = len(texts) // 2
-        halves = [
-            _cast_or_null(texts[:half], type_),
-            _cast_or_null(texts[half:], type_),
-        ]
+        halves = [_cast_or_null(texts[:half], type_), _cast_or_null(texts[half:], type_)]
         return pa.concat_arrays(halves)
 
 
-def _whole_numbers(written: pa.Array) -> pa.Array:
-    is_number = pc.match_substring_regex(written, "^[0-9]{1,18}$")
-    return pc.if_else(is_number, written, None).cast(pa.int64())
+def _whole_numbers(texts: pa.Array) -> pa.Array:
+    is_number = pc.match_substring_regex(texts, "^[0-9]{1,18}$")
+    return pc.if_else(is_number, texts, None).cast(pa.int64())
 
 
 def _is_in(texts: pa.Array, *values: str) -> pa.Array:
@@ -458,8 +441,8 @@ def _is_below(uris: pa.Array, root: str) -> pa.Array:
 
 
 def _path_of(uri: str) -> str:
-    _, authority, rest = uri.partition("://")
-    if not authority:
+    _, mark, location = uri.partition("://")
+    if not mark:
         return uri.removeprefix("file:")
-    at = rest.find("/")
-    return rest[at:] if at >= 0 else ""
+    at = location.find("/")
+    return location[at:] if at >= 0 else ""

@@ -53,11 +53,11 @@ class InventoryFile:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """``begun``: later files may be missing. ``latest``: no row can be newer. ``is_gathered``: the
-    files have no manifest and may be of several inventories. ``columns`` and ``delimiter`` are for
-    files without a header. ``rows``: number of rows of all files. ``prefixes`` and ``left_out``:
-    containers and prefixes that the inventory's rule includes and excludes. ``is_dated``: if
-    ``begun`` is unknown, the name or the times of the files show it.
+    """``begun``: later files may be missing. ``latest``: no row can be newer. ``is_gathered``:
+    without a manifest, the files may be of several inventories. ``columns`` and ``delimiter`` are
+    for files without a header. ``rows``: number of rows of all files. ``prefixes`` and
+    ``left_out``: containers and prefixes that the inventory's rule includes and excludes.
+    ``is_dated``: if ``begun`` is unknown, the name or the times of the files show it.
     """
 
     name: str
@@ -77,13 +77,15 @@ class Inventory:
         scheme, _, rest = uri.partition("://")
         authority, _, path = rest.partition("/")
         location = f"{authority.partition('@')[0]}/{path}" if scheme in ("abfs", "wasb") else rest
-        covered = not self.prefixes or any(location.startswith(prefix) for prefix in self.prefixes)
+        is_covered = not self.prefixes or any(
+            location.startswith(prefix) for prefix in self.prefixes
+        )
         excluded = [
             prefix
             for prefix in self.left_out
             if location.startswith(prefix) or is_below(prefix, location)
         ]
-        if excluded or not covered:
+        if excluded or not is_covered:
             raise Refused(
                 message(
                     "The rule of {file:name} leaves out files below {root:name} (prefixMatch, "
@@ -101,9 +103,9 @@ def find_inventory(name: str) -> Inventory:
     try:
         with as_os_error():
             filesystem, path = fsspec.core.url_to_fs(local_path(name))
-            found = _find_files(filesystem, path)
-            manifests = [file for file in found if file.endswith(".json")]
-            if not found:
+            files = _find_files(filesystem, path)
+            manifests = [file for file in files if file.endswith(".json")]
+            if not files:
                 raise Refused(message("There is no inventory at {file:name}.", file=name))
             if len(manifests) > 1:
                 raise Refused(
@@ -116,10 +118,10 @@ def find_inventory(name: str) -> Inventory:
                     )
                 )
             if manifests or (
-                len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")
+                len(files) == 1 and filesystem.cat_file(files[0], end=1) in (b"{", b"[")
             ):
-                return _from_manifest(name, filesystem, (manifests or found)[0])
-            return _without_manifest(name, filesystem, found)
+                return _from_manifest(name, filesystem, (manifests or files)[0])
+            return _without_manifest(name, filesystem, files)
     except (OSError, ValueError, ImportError) as error:
         raise Refused(
             message(
@@ -139,18 +141,18 @@ def verify(file: InventoryFile, manifest: str) -> None:
             size += len(block)
             if file.md5 is not None:
                 digest.update(block)
-    for measure, found, expected in (
+    for measure, actual, expected in (
         (message("size"), size, file.bytes),
         ("MD5", digest.hexdigest(), file.md5 and file.md5.lower()),
     ):
-        if expected is not None and found != expected:
+        if expected is not None and actual != expected:
             raise Refused(
                 message(
                     "{file:name} has the {measure:text} {found:name}, not {expected:name} as "
                     "{manifest:name} says; fetch it again.",
                     file=file.name,
                     measure=measure,
-                    found=str(found),
+                    found=str(actual),
                     expected=str(expected),
                     manifest=manifest,
                 )
@@ -166,7 +168,7 @@ def _find_files(filesystem: Any, path: str) -> list[str]:
         files = filesystem.find(path)
     else:
         files, folder = [path] if filesystem.exists(path) else [], None
-    found = sorted(
+    regular_files = sorted(
         file
         for file in files
         if folder is None
@@ -175,12 +177,12 @@ def _find_files(filesystem: Any, path: str) -> list[str]:
             and not file.endswith(_CHECKSUM_SUFFIXES)
         )
     )
-    _require_regular(filesystem, found, folder)
-    return found
+    _require_regular(filesystem, regular_files, folder)
+    return regular_files
 
 
-def _without_manifest(pattern: str, filesystem: Any, found: Sequence[str]) -> Inventory:
-    names = [_uri(pattern, filesystem, file) for file in found]
+def _without_manifest(pattern: str, filesystem: Any, paths: Sequence[str]) -> Inventory:
+    names = [_uri(pattern, filesystem, file) for file in paths]
     begun = {_begun_in(name) for name in names}
     if len(begun) > 1:
         raise Refused(
@@ -276,14 +278,15 @@ def _from_s3(name: str, members: Mapping[str, Any]) -> Inventory:
     at = None if begun is None else datetime.fromtimestamp(_seconds(int(begun)), UTC)
     columns = members["fileschema"] if members.get("fileformat", "CSV").upper() == "CSV" else None
     files = [(_by_letters(file), str(file["key"])) for file in members["files"]]
-    counts = [_count(of.get("inventoriedrecord")) for of, _ in files]
+    counts = [_count(entry.get("inventoriedrecord")) for entry, _ in files]
     rows = _count(members.get("filterobjectcount"))
     if rows is None and None not in counts:
         rows = sum(count or 0 for count in counts)
     return Inventory(
         name,
         tuple(
-            InventoryFile(key, _count(of.get("size")), of.get("mdchecksum")) for of, key in files
+            InventoryFile(key, _count(entry.get("size")), entry.get("mdchecksum"))
+            for entry, key in files
         ),
         at,
         at and at + LONGEST_RUN,
@@ -354,17 +357,21 @@ def _from_google(name: str, members: Mapping[str, Any]) -> Inventory | None:
 
 def _locate(filesystem: Any, path: str, manifest: str, key: str, inventory: Inventory) -> str:
     parts = PurePosixPath(key.lstrip("/")).parts
-    beside = PurePosixPath(path).parent
+    manifest_folder = PurePosixPath(path).parent
     # COS's manifests are in a folder of the day, beside the data.
-    is_of_day = not inventory.is_dated and _DAY.fullmatch(beside.name) and key.endswith(".csv.gz")
+    is_of_day = (
+        not inventory.is_dated and _DAY.fullmatch(manifest_folder.name) and key.endswith(".csv.gz")
+    )
     if len(key) <= _MOST_KEY_CHARS and ".." not in parts:
         for start in range(len(parts)):
             # The parent of a top folder would be all buckets, or the whole machine.
-            is_data = beside.parent.name != "" and (
+            is_data = manifest_folder.parent.name != "" and (
                 parts[start] == "data"
-                or (is_of_day and parts[start - 1 : -1] == (beside.parent.name,))
+                or (is_of_day and parts[start - 1 : -1] == (manifest_folder.parent.name,))
             )
-            for folder in (beside, beside.parent) if is_data else (beside,):
+            for folder in (
+                (manifest_folder, manifest_folder.parent) if is_data else (manifest_folder,)
+            ):
                 file = str(folder.joinpath(*parts[start:]))
                 if filesystem.isfile(file):
                     _require_regular(filesystem, [file], str(folder))
@@ -390,7 +397,7 @@ def _uri(pattern: str, filesystem: Any, path: str) -> str:
 
 
 def letters(name: str) -> str:
-    """The letters of a name of a column or field, in lower case, by which names are compared."""
+    """The letters of a column's name, in lower case, by which names are compared."""
     return "".join(character for character in name.lower() if character.isalpha())
 
 

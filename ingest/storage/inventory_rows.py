@@ -41,7 +41,7 @@ MEANINGS = {
     "snapshot": ("snapshot",),
     "is_directory": ("hdiisfolder", "isdirectory", "isdir"),
 }
-"""Meaning of a column → names of the column (see :func:`letters`), the preferred one first.
+"""Meaning of a column → names of the column (see ``letters``), the preferred one first.
 Sources: lists of fields of S3 Inventory, the inventories of OSS, COS and OBS, Storage Insights and
 Azure's blob inventory; ``hdfs oiv``.
 """
@@ -64,12 +64,12 @@ _NUMBER, _FLAG = re.compile(r"\d{1,18}"), re.compile("true|false", re.IGNORECASE
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _ROWS_A_BATCH = 65_536
 _LONGEST_BYTES = 32_000
-"""Longest text in Parquet: the longest paths are those of HDFS, of 8,000 characters."""
+"""Longest text in Parquet; the longest paths have 8,000 characters (HDFS)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
-    """Output of a tool. ``between`` matches lines between rows; ``total`` has the number of rows."""
+    """Output of a tool. ``between`` matches other lines; ``total`` has the number of rows."""
 
     command: str
     row: str
@@ -116,7 +116,7 @@ class InventoryRows:
     url_encoded: bool = False
 
 
-def unreadable(file: str, place: Message, expected: Message, found: object) -> Refused:
+def unreadable(file: str, place: Message, expected: Message, value: object) -> Refused:
     return Refused(
         message(
             "{file:name}, {place:message}: {expected:message} is expected, not {found:text}. "
@@ -124,7 +124,7 @@ def unreadable(file: str, place: Message, expected: Message, found: object) -> R
             file=file,
             place=place,
             expected=expected,
-            found=repr(found)[:200],
+            found=repr(value)[:200],
         )
     )
 
@@ -142,11 +142,7 @@ def row(number: int) -> Message:
 
 
 def read_rows(
-    file: str,
-    columns: Sequence[str] | None,
-    *,
-    delimiter: str | None = None,
-    bucket: str = "",
+    file: str, columns: Sequence[str] | None, *, delimiter: str | None = None, bucket: str = ""
 ) -> InventoryRows:
     """``columns``: those of a file that has no header. ``bucket``: bucket of the root, by which CSV
     of S3 Inventory is recognised. Raises ``Refused`` and errors of the storage, also while batches
@@ -162,14 +158,14 @@ def read_rows(
     with fsspec.open(local_path(file), "rb", compression=compression) as stream:
         sample = stream.read(_SAMPLE_BYTES)
     text = sample.decode("utf-8-sig", "replace")
-    first = text.partition("\n")[0].rstrip("\r")
+    first_line = text.partition("\n")[0].rstrip("\r")
     if columns is not None:
         return _csv_rows(file, compression, columns, delimiter or ",", skip=0)
     if (tool := _tool_of(text)) is not None:
         return _printed_rows(file, compression, tool)
-    if _IMAGE_ROW.fullmatch(first):
+    if _IMAGE_ROW.fullmatch(first_line):
         return _csv_rows(file, compression, _IMAGE, "\t", skip=0)
-    header, separator = _header(first, delimiter)
+    header, separator = _header(first_line, delimiter)
     if header is not None:
         return _csv_rows(file, compression, header, separator, skip=1)
     complete_lines = text if len(sample) < _SAMPLE_BYTES else text[: text.rfind("\n") + 1]
@@ -272,12 +268,7 @@ def _number(
 
 
 def _csv_rows(
-    file: str,
-    compression: str,
-    names: Sequence[str],
-    separator: str,
-    *,
-    skip: int,
+    file: str, compression: str, names: Sequence[str], separator: str, *, skip: int
 ) -> InventoryRows:
     if len(separator) != 1:
         raise Refused(
@@ -291,14 +282,14 @@ def _csv_rows(
     places = _by_meaning(file, names)
     meaning_of = {f"c{place}": meaning for meaning, place in places.items()}
 
-    def numbered() -> Iterator[_Batch]:
+    def read_batches() -> Iterator[_Batch]:
         for numbers, batch in _arrow_csv(
             file, compression, len(names), list(meaning_of), separator, skip
         ):
             yield numbers, batch.rename_columns([meaning_of[name] for name in batch.schema.names])
 
     is_of_s3 = {"bucket", "key"} <= places.keys()
-    return InventoryRows("CSV", numbered(), line, url_encoded=is_of_s3)
+    return InventoryRows("CSV", read_batches(), line, url_encoded=is_of_s3)
 
 
 def _arrow_csv(
@@ -336,10 +327,7 @@ def _arrow_csv(
                 filled = len(batch) - (_blank_at_end(batch) if width > 1 else 0)
                 if blank and filled:
                     raise unreadable(file, line(blank), expected, "")
-                yield (
-                    pa.array(np.arange(count + 1, count + 1 + filled)),
-                    batch.slice(0, filled),
-                )
+                yield (pa.array(np.arange(count + 1, count + 1 + filled)), batch.slice(0, filled))
                 count += len(batch)
                 blank = blank or (count if filled < len(batch) else 0)
         except pa.ArrowInvalid:
@@ -387,7 +375,7 @@ class _LineCounter(io.RawIOBase):
 
 
 def _printed_rows(file: str, compression: str, tool: _Tool) -> InventoryRows:
-    def numbered() -> Iterator[_Batch]:
+    def read_batches() -> Iterator[_Batch]:
         totals, rows, directories = [], 0, 0
         for numbers, batch in _arrow_csv(file, compression, 1, ["c0"], "\x01", 0):
             text = as_text(batch.column(0), partial(_line_of, file, numbers))
@@ -422,21 +410,25 @@ def _printed_rows(file: str, compression: str, tool: _Tool) -> InventoryRows:
                 )
             )
 
-    return InventoryRows("text", numbered(), line)
+    return InventoryRows("text", read_batches(), line)
 
 
 def _tool_of(text: str) -> _Tool | None:
-    first = next((line_text for line_text in text.splitlines() if line_text.strip()), "")
-    if _NOT_RECURSIVE.fullmatch(first):
+    first_line = next((line_text for line_text in text.splitlines() if line_text.strip()), "")
+    if _NOT_RECURSIVE.fullmatch(first_line):
         return PRINTED[0]
     return next(
-        (tool for tool in PRINTED if re.match(tool.row, first) or tool.between.fullmatch(first)),
+        (
+            tool
+            for tool in PRINTED
+            if re.match(tool.row, first_line) or tool.between.fullmatch(first_line)
+        ),
         None,
     )
 
 
-def as_text(column: pa.Array, where: Callable[[int], tuple[str, Message]]) -> pa.Array:
-    """``where``: row → file and place in words. Raises ``Refused`` for bytes that are not UTF-8."""
+def as_text(column: pa.Array, place_of: Callable[[int], tuple[str, Message]]) -> pa.Array:
+    """``place_of``: row → file, and place in words. Raises ``Refused`` if bytes are not UTF-8."""
     try:
         return column.cast(pa.string())
     except pa.ArrowInvalid:
@@ -444,21 +436,21 @@ def as_text(column: pa.Array, where: Callable[[int], tuple[str, Message]]) -> pa
             try:
                 (value or b"").decode()
             except UnicodeDecodeError:
-                raise unreadable(*where(at), message("text in UTF-8"), value) from None
+                raise unreadable(*place_of(at), message("text in UTF-8"), value) from None
         raise
 
 
-def _header(first: str, delimiter: str | None) -> tuple[list[str] | None, str]:
-    if match := _IMAGE_HEADER.match(first):
-        return first.split(match[1]), match[1]
+def _header(first_line: str, delimiter: str | None) -> tuple[list[str] | None, str]:
+    if match := _IMAGE_HEADER.match(first_line):
+        return first_line.split(match[1]), match[1]
     for separator in (delimiter,) if delimiter else _SEPARATORS:
-        names = _fields(first, separator)[0] if first else []
+        names = _fields(first_line, separator)[0] if first_line else []
         keys = {letters(name) for name in names}
         if keys & {*MEANINGS["path"], *MEANINGS["key"], *MEANINGS["name"]} and not any(
             name[:1].isdigit() for name in names
         ):
             return names, separator
-    return None, delimiter or ("\t" if "\t" in first else ",")
+    return None, delimiter or ("\t" if "\t" in first_line else ",")
 
 
 def _fields(text: str, separator: str) -> list[list[str]]:

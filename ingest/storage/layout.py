@@ -7,17 +7,17 @@ order matters.
 from dataclasses import dataclass
 
 METADATA_NAME = "_metadata"
-"""Every file of this name is read, since a moved or copied checkpoint still refers to files."""
+"""All files of this name are read: a moved or copied checkpoint still refers to files."""
 UNFINISHED_METADATA = f"/.{METADATA_NAME}.inprogress."
-"""If storage can rename, Flink first writes a ``_metadata`` to a name that begins so. Source:
-Flink's ``LocalRecoverableWriter`` and ``HadoopRecoverableWriter``.
+"""If storage can rename, Flink first writes a ``_metadata`` to such a name. Source: Flink's
+``LocalRecoverableWriter`` and ``HadoopRecoverableWriter``.
 """
 
 QUARANTINE_SUFFIX = ".weir-quarantine"
 """Suffix of a directory beside a root, to which clean-ups move files."""
 
 UNKNOWN = "unknown"
-"""Files of high availability, blobs, jars and files of other systems: never touched."""
+"""High availability, blobs, jars and files of other systems: never touched."""
 DATABASE = "database"
 """A ForSt database, in ``shared/`` of checkpoint storage or below
 ``state.backend.forst.primary-dir``. Checkpoints refer to its files, unless they have copies. Only
@@ -115,7 +115,7 @@ PLACES = (
 )
 
 TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
-"""Places with files that operators and backends may use although no ``_metadata`` names them."""
+"""Places with files that may be in use although no ``_metadata`` names them."""
 CANDIDATES = frozenset(place.name for place in PLACES if place.candidate)
 JOB_DIRECTORY = rf"^([\s\S]*{_JOB})(?:/[\s\S]*)?{END}"
 """Group 1: the path up to the last directory named like a job id; group 2: that id."""

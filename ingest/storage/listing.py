@@ -41,9 +41,9 @@ def list_root(
     at: datetime | None = None,
     visited: VisitedDirectories | None = None,
 ) -> Listed:
-    """List ``root`` into ``out_dir``. An interrupted listing there is continued, a finished listing
-    is returned. ``visited``: shared by all listings of an audit. Raises ``Refused`` if ``out_dir``
-    has other content.
+    """List ``root`` into ``out_dir``. An interrupted listing there is continued, a finished one
+    returned. ``visited``: shared by all listings of an audit. Raises ``Refused`` if ``out_dir`` has
+    other content.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()
@@ -91,18 +91,13 @@ class _Walk:
         earlier_parts: list[Progress],
         visited: VisitedDirectories,
     ) -> None:
-        self.root, self.snapshot, self.spellings, self.parts = (
-            root,
-            snapshot,
-            spellings,
-            earlier_parts,
-        )
-        self.visited = visited
+        self.root, self.snapshot, self.spellings = root, snapshot, spellings
+        self.parts, self.visited = earlier_parts, visited
         finished = {directory for part in earlier_parts for directory in part.directories}
         listed_directories = {directory for part in earlier_parts for directory in part.found}
-        self.waiting: queue.LifoQueue[str | None] = queue.LifoQueue()
+        self.queue: queue.LifoQueue[str | None] = queue.LifoQueue()  # None ends a thread
         for directory in ({""} | listed_directories) - finished:
-            self.waiting.put(directory)
+            self.queue.put(directory)
         self.lock = threading.Lock()
         self.failure: BaseException | None = None
 
@@ -112,7 +107,7 @@ class _Walk:
         except (OSError, ValueError, ImportError) as error:
             return [*self.parts, Progress(unlisted=[self._skip("", error)])]
         for directory in [directory for part in self.parts for directory in part.directories]:
-            # Parts of the interrupted listing have the result of these visits.
+            # Earlier parts have the result of these visits.
             with suppress(OSError):
                 self.visited.visit(DirectoryName(self.root.uri, directory), listable)
         workers = [
@@ -124,13 +119,13 @@ class _Walk:
         for worker in workers:
             worker.start()
         try:
-            self.waiting.join()
+            self.queue.join()
         except BaseException as error:
             self.failure = error
             raise
         finally:
             for _ in workers:
-                self.waiting.put(None)
+                self.queue.put(None)
             for worker in workers:
                 worker.join()
         if self.failure is not None:
@@ -147,8 +142,11 @@ class _Walk:
                 except BaseException as error:
                     self.failure = error
                 finally:
-                    self.waiting.task_done()
-            sink.end_part() if self.failure is None else sink.abandon()
+                    self.queue.task_done()
+            if self.failure is None:
+                sink.end_part()
+            else:
+                sink.abandon()
         except BaseException as error:
             self.failure = error
             sink.abandon()
@@ -156,13 +154,13 @@ class _Walk:
     def _next(self, sink: "_Sink") -> str | None:
         while True:
             try:
-                return self.waiting.get(timeout=SECONDS_A_PART)
+                return self.queue.get(timeout=SECONDS_A_PART)
             except queue.Empty:
                 # Save this thread's rows: another thread may list a large directory for long.
                 sink.end_part()
 
     def _list(self, listable: Directories, directory: str, sink: "_Sink") -> None:
-        directories: list[str] = []
+        subdirectories: list[str] = []
         unlisted: list[Unlisted] = []
         try:
             directory_name = DirectoryName(self.root.uri, directory)
@@ -174,7 +172,7 @@ class _Walk:
                     return
                 name = f"{directory}/{entry.name}"
                 if entry.kind is Kind.DIRECTORY:
-                    directories.append(name)
+                    subdirectories.append(name)
                 elif entry.kind is Kind.FILE:
                     sink.add(name, entry)
                 elif (skip := self._link(name, entry)) is not None:
@@ -185,9 +183,9 @@ class _Walk:
                 unlisted.append(self._skip(directory, error))
         except (OSError, ValueError) as error:
             unlisted.append(self._skip(directory, error))
-        sink.end_directory(directory, directories, unlisted)
-        for name in directories:
-            self.waiting.put(name)
+        sink.end_directory(directory, subdirectories, unlisted)
+        for name in subdirectories:
+            self.queue.put(name)
 
     def _link(self, name: str, entry: Entry) -> Unlisted | None:
         try:

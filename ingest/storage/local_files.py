@@ -13,7 +13,7 @@ from ingest.storage import folders
 
 
 class LocalFiles:
-    """``root``: ``None`` for a path that a user entered: links in its directories are followed."""
+    """``root``: ``None`` for a user's path, whose directories may be links."""
 
     def __init__(self, root: str | None = None) -> None:
         self._root = root
@@ -56,14 +56,23 @@ class LocalFiles:
                 os.utime(file.fileno(), ns=(other.st_atime_ns, other.st_mtime_ns))
             beneath.copy_mode(file.fileno(), other, mask)
 
-    def link(self, path: str, there: "LocalFiles", target: str) -> None:
-        with self.at(path) as (parent, name), there.at(target) as (other, target_name):
+    def link(self, path: str, target_files: "LocalFiles", target: str) -> None:
+        with (
+            self.at(path) as (parent, name),
+            target_files.at(target) as (target_parent, target_name),
+        ):
             beneath.refuse_link(parent, name, path)
-            os.link(name, target_name, src_dir_fd=parent, dst_dir_fd=other, follow_symlinks=False)
+            os.link(
+                name,
+                target_name,
+                src_dir_fd=parent,
+                dst_dir_fd=target_parent,
+                follow_symlinks=False,
+            )
 
     def rename(self, path: str, target: str) -> None:
-        with self.at(path) as (parent, name), self.at(target) as (other, target_name):
-            os.rename(name, target_name, src_dir_fd=parent, dst_dir_fd=other)
+        with self.at(path) as (parent, name), self.at(target) as (target_parent, target_name):
+            os.rename(name, target_name, src_dir_fd=parent, dst_dir_fd=target_parent)
 
     def unlink(self, path: str) -> None:
         with self.at(path) as (parent, name):

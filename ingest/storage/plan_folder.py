@@ -16,7 +16,7 @@ class AlreadyWritten(FileExistsError):
 
 
 class PlanFolder:
-    """``uri``: a path or any fsspec URI that need not exist yet."""
+    """``uri``: a path or fsspec URI that need not exist yet."""
 
     def __init__(self, uri: str, within: str | None = None) -> None:
         self.uri = uri.rstrip("/")

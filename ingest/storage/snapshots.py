@@ -1,5 +1,5 @@
-"""A listing on disk: complete Parquet parts, and ``_listed.json``. The latter is written last:
-without it the listing is not finished.
+"""A listing on disk: Parquet parts, and ``_listed.json``, which is written last: without it, the
+listing is not finished.
 """
 
 import json
@@ -33,8 +33,8 @@ class Unlisted(Skip):
 
 
 def named_in(roots: Iterable[Root], other: str) -> str:
-    """The target ``other`` of a link, as a URI of the root that contains it, since a root may be
-    read elsewhere. Empty if the target contains a root.
+    """The target ``other`` of a link, as a URI of its root, which may be read elsewhere. Empty if
+    the target contains a root.
     """
     for root in roots:
         places = {root.uri, canonical(root.reading)}
@@ -100,7 +100,7 @@ class Snapshot:
         protocol = self._filesystem.protocol
         self._put_at_once = (protocol if isinstance(protocol, str) else protocol[0]) in _PUT_AT_ONCE
 
-    def begin(self, begun: dict[str, Any]) -> None:
+    def begin(self, settings: dict[str, Any]) -> None:
         if self._filesystem.exists(self._path):
             if not all(name.startswith(("part-", "_", ".")) for name in self._names()):
                 raise Refused(
@@ -108,23 +108,23 @@ class Snapshot:
                 )
             self._filesystem.rm(self._path, recursive=True)
         self._filesystem.makedirs(self._path, exist_ok=True)
-        self.write_json(BEGUN, begun)
+        self.write_json(BEGUN, settings)
 
     def parts(self) -> Iterator[tuple[str, Progress]]:
         for name in self._names():
             if name.startswith("part-") and name.endswith(".parquet"):
                 with self._filesystem.open(f"{self._path}/{name}", "rb") as stream:
-                    written = json.loads((pq.read_metadata(stream).metadata or {})[_PROGRESS])
-                written["unlisted"] = [Unlisted(**skip) for skip in written["unlisted"]]
-                yield name, Progress(**written)
+                    document = json.loads((pq.read_metadata(stream).metadata or {})[_PROGRESS])
+                document["unlisted"] = [Unlisted(**skip) for skip in document["unlisted"]]
+                yield name, Progress(**document)
 
     def listed(self) -> Listed | None:
-        written = self.read_json(LISTED)
-        if written is None:
+        document = self.read_json(LISTED)
+        if document is None:
             return None
-        written["unlisted"] = tuple(Unlisted(**skip) for skip in written["unlisted"])
-        written["as_of"] = datetime.fromisoformat(written["as_of"])
-        return Listed(directory=self.directory, **written)
+        document["unlisted"] = tuple(Unlisted(**skip) for skip in document["unlisted"])
+        document["as_of"] = datetime.fromisoformat(document["as_of"])
+        return Listed(directory=self.directory, **document)
 
     def finish(
         self, root: str, read_at: str | None, as_of: datetime, parts: Iterable[Progress]
@@ -139,9 +139,9 @@ class Snapshot:
                 # A killed process left this file.
                 self._filesystem.rm_file(f"{self._path}/{name}")
         listed = Listed(root, read_at, self.directory, files, total, tuple(unlisted), as_of)
-        written = asdict(listed) | {"as_of": as_of.isoformat()}
-        del written["directory"]
-        self.write_json(LISTED, written)
+        document = asdict(listed) | {"as_of": as_of.isoformat()}
+        del document["directory"]
+        self.write_json(LISTED, document)
         return listed
 
     def read_json(self, name: str) -> dict[str, Any] | None:

@@ -1,5 +1,5 @@
-"""Inspects, moves and deletes single files on any file system, by local path or fsspec URI. A file
-is never overwritten, and only deleted if it is as expected. ``within`` is the root above a path: no
+"""Inspects, moves and deletes files on any file system, by local path or fsspec URI. A file is
+never overwritten, and only deleted if it is as expected. ``within`` is the root above a path: no
 link below it is followed (``ingest/beneath.py``).
 """
 
@@ -26,7 +26,7 @@ RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
 
 
 class TreeError(IngestError):
-    """A file could not be inspected, moved or deleted. It is still in its place."""
+    """A file was not inspected, moved or deleted. It is still in its place."""
 
 
 class Gone(TreeError):
@@ -67,17 +67,17 @@ def stat(path: str, within: str | None = None) -> Stat:
         if isinstance(filesystem, LocalFiles):
             status = filesystem.stat(name)
             is_file = S_ISREG(status.st_mode)
-            found = Stat(status.st_size, from_nanoseconds(status.st_mtime_ns))
+            file_stat = Stat(status.st_size, from_nanoseconds(status.st_mtime_ns))
         else:
             filesystem.invalidate_cache(filesystem._parent(name))
             info = filesystem.info(name)
             is_file = info.get("type") == "file"
-            found = Stat(int(info.get("size") or 0), cut(modified_at(info)))
+            file_stat = Stat(int(info.get("size") or 0), cut(modified_at(info)))
     if not is_file:
         raise NotAFile(
             message("{path:name} is not a file; only files are moved and deleted.", path=path)
         )
-    return found
+    return file_stat
 
 
 def exists(path: str, within: str | None = None) -> bool:
@@ -102,15 +102,15 @@ def move(
     """
     _check(path, expected, within[0])
     source_fs, name = _at(path, within[0])
-    target_fs, goal = _at(target, within[1])
+    target_fs, target_name = _at(target, within[1])
     with _reported(message("moved"), path):
         if isinstance(source_fs, LocalFiles) and isinstance(target_fs, LocalFiles):
-            _move_locally((source_fs, name), (target_fs, goal), expected, within)
+            _move_locally((source_fs, name), (target_fs, target_name), expected, within)
         elif source_fs is target_fs and renames(source_fs):
             if exists(target):
                 raise Occupied(target)
-            source_fs.makedirs(source_fs._parent(goal), exist_ok=True)
-            source_fs.mv(name, goal)
+            source_fs.makedirs(source_fs._parent(target_name), exist_ok=True)
+            source_fs.mv(name, target_name)
         else:
             copy(path, target, expected, within)
             delete(path, expected, within[0])
@@ -120,9 +120,9 @@ def copy(
     path: str, target: str, expected: Stat | None = None, within: Within = (None, None)
 ) -> None:
     """Make a verified copy, unless ``target`` has the same content. Raises like ``move``."""
-    before = _check(path, expected, within[0])
+    stat_before = _check(path, expected, within[0])
     _copy(path, target, within)
-    if stat(path, within[0]) != before:
+    if stat(path, within[0]) != stat_before:
         raise Changed(
             message(
                 "{path:name} changed while it was copied; it was left unchanged, and so was "
@@ -144,24 +144,24 @@ def copy_first(path: str, target: str, size: int, within: Within = (None, None))
 
 def _copy(path: str, target: str, within: Within, size: int | None = None) -> str:
     source_fs, name = _at(path, within[0])
-    target_fs, goal = _at(target, within[1])
+    target_fs, target_name = _at(target, within[1])
     with _reported(message("copied"), path, target):
         if exists(target, within[1]):
             digest = copying.digest_of(source_fs, name, size)
             is_whole = size in (None, stat(target, within[1]).bytes)
-            if is_whole and copying.digest_of(target_fs, goal) == digest:
+            if is_whole and copying.digest_of(target_fs, target_name) == digest:
                 return digest
             raise Occupied(target)
         if isinstance(target_fs, LocalFiles):
-            target_fs.make_folder_of(goal)
-            return copying.to_local(source_fs, name, target_fs, goal, size)
-        target_fs.makedirs(target_fs._parent(goal), exist_ok=True)
+            target_fs.make_folder_of(target_name)
+            return copying.to_local(source_fs, name, target_fs, target_name, size)
+        target_fs.makedirs(target_fs._parent(target_name), exist_ok=True)
         if source_fs is target_fs and size is None:
-            copying.inside(target_fs, name, goal)
+            copying.copy_in_store(target_fs, name, target_name)
             return ""
         # Whole files are copied into quarantine, where nothing reads an incomplete copy.
         in_one_step = size is not None and renames(target_fs)
-        return copying.to_remote(source_fs, name, target_fs, goal, size, renames=in_one_step)
+        return copying.to_remote(source_fs, name, target_fs, target_name, size, renames=in_one_step)
 
 
 def delete(path: str, expected: Stat | None = None, within: str | None = None) -> None:

@@ -1,5 +1,6 @@
 """Calls to a NameNode for one checkpoint, as Flink's HDFS file system makes them since 1.20: to
-write it, and to delete it after it is subsumed. Keys: methods of HDFS's client protocol.
+write it, and to delete it after it is subsumed. They are counted by method of HDFS's client
+protocol.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ CALLS_OF_FILE: Mapping[str, int] = {
     "create": 1, "addBlock": 1, "fsync": 1, "complete": 1, "delete": 1,
 }  # fmt: skip
 CALLS_BESIDE_FILES: Mapping[str, int] = {"mkdirs": 1, "getFileInfo": 3, "rename": 1, "delete": 1}
-"""For the directory, and for ``_metadata``, which is written under another name first."""
+"""Calls for the directory, and for ``_metadata``, which is first written under another name."""
 
 
 def calls_of_files(files: float) -> float:

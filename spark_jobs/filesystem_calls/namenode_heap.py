@@ -30,5 +30,5 @@ class Namespace:
 
 
 def small_heap_bytes(files: int) -> int:
-    """For files of one block each."""
+    """Heap for ``files`` files of one block each."""
     return 2 * files * OBJECT_BYTES

@@ -1,5 +1,5 @@
-"""Rewrites restarts under the adaptive scheduler as other schedulers log them. It makes a new
-graph: the log says CANCELLING, CANCELED, then CREATED to RUNNING.
+"""The adaptive scheduler restarts a job as a new graph: the log says CANCELLING, CANCELED, then
+CREATED to RUNNING. Other schedulers log RESTARTING.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,12 @@ RECREATED = "CREATED"
 _JOB_KINDS = ("job_state", "job_terminal", "job_submitted")
 
 
-def as_restarts(in_order: Sequence[Row]) -> Sequence[Row]:
-    if not any(event["to_state"] == "CANCELLING" for event in in_order):
-        return in_order
-    replaced: dict[int, Row | None] = {}
-    job_events = (event for event in in_order if event["kind"] in _JOB_KINDS)
+def as_restarts(events: Sequence[Row]) -> Sequence[Row]:
+    """Events with RESTARTING in place of such a CANCELLING, and without its CANCELED."""
+    if not any(event["to_state"] == "CANCELLING" for event in events):
+        return events
+    replacements: dict[int, Row | None] = {}
+    job_events = (event for event in events if event["kind"] in _JOB_KINDS)
     for process_events in grouped(job_events, "process").values():
         cancelling: Row | None = None
         cancelled: list[Row] = []
@@ -26,8 +27,8 @@ def as_restarts(in_order: Sequence[Row]) -> Sequence[Row]:
             elif event["to_state"] == "CANCELED":
                 cancelled.append(event)
             elif cancelling and (event["from_state"], event["to_state"]) == (RECREATED, "RUNNING"):
-                replaced[id(cancelling)] = {**cancelling, "to_state": "RESTARTING"}
-                replaced |= {id(entry): None for entry in cancelled}
+                replacements[id(cancelling)] = {**cancelling, "to_state": "RESTARTING"}
+                replacements |= {id(entry): None for entry in cancelled}
                 cancelling, cancelled = None, []
-        replaced |= {id(entry): None for entry in cancelled}
-    return [row for event in in_order if (row := replaced.get(id(event), event)) is not None]
+        replacements |= {id(entry): None for entry in cancelled}
+    return [row for event in events if (row := replacements.get(id(event), event)) is not None]

@@ -6,8 +6,8 @@ from spark_jobs.fold.rows import Row, Rows, largest, newest_known, rank
 
 FINAL_STATUS = ("COMPLETED", "FAILED")
 
-_NOT_REPORTED = ("job_id", "checkpoint_id", "trigger_time", "flink_version")
-REPORTED = tuple(field.name for field in fields(Checkpoint) if field.name not in _NOT_REPORTED)
+_KEYS = ("job_id", "checkpoint_id", "trigger_time", "flink_version")
+REPORTED = tuple(field.name for field in fields(Checkpoint) if field.name not in _KEYS)
 FIGURES = (
     "end_to_end_ms",
     "state_bytes",
@@ -16,7 +16,7 @@ FIGURES = (
     "persisted_bytes",
     "acknowledged",
 )
-"""Columns that grow until the checkpoint ends: only final answers tell them for an ended one."""
+"""Columns that grow until the checkpoint ends: after that, only final answers are right."""
 NOTHING: Row = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
@@ -25,8 +25,9 @@ def reported(rows: Rows) -> Row:
     answers = list(rows)
     if not answers:
         return NOTHING
-    newest = newest_known(answers, REPORTED, order)
-    return newest | {"as_of": largest(*(row["observed_at"] for row in answers))}
+    return newest_known(answers, REPORTED, order) | {
+        "as_of": largest(*(row["observed_at"] for row in answers))
+    }
 
 
 def last_figures(rows: Rows) -> Row:

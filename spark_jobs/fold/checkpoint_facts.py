@@ -1,6 +1,6 @@
 """Checkpoint facts, one for each checkpoint in REST or a log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from spark_jobs.fold.endings import endings
 from spark_jobs.fold.failures import failures
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
-from spark_jobs.fold.rows import Row, Rows, first_known, grouped, largest, rank
+from spark_jobs.fold.rows import Row, RowList, Rows, first_known, grouped, largest, rank
 from spark_jobs.fold.sizes import Writing, sizes
 from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.serving import CHECKPOINT_FACT, PHASES
@@ -28,7 +28,7 @@ _AS_REPORTED = tuple(name for name in CHECKPOINT_FACT.column_names if name in NO
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """What checkpoints need. ``names``: by vertex. ``sources``: vertices without input."""
+    """What facts need of their job. ``names``: by vertex. ``sources``: vertices without input."""
 
     names: dict[str, str | None]
     sources: frozenset[str]
@@ -38,7 +38,7 @@ class JobSurroundings:
 
     @classmethod
     def of(
-        cls, jobs: Sequence[Row], events: Sequence[Row], placements: Rows, exceptions: Rows = ()
+        cls, jobs: RowList, events: RowList, placements: Rows, exceptions: Rows = ()
     ) -> "JobSurroundings":
         planned = [job for job in jobs if job["vertices"]]
         return cls(
@@ -54,26 +54,26 @@ class JobSurroundings:
         )
 
 
-def writing_of(jobs: Sequence[Row]) -> Writing:
+def writing_of(jobs: RowList) -> Writing:
     return Writing.of(_newest(jobs, "flink_version"), _newest(jobs, "state_backend"))
 
 
-def _newest(jobs: Sequence[Row], name: str) -> Any:
+def _newest(jobs: RowList, name: str) -> Any:
     known = [(job["observed_at"], job[name]) for job in jobs if job[name] is not None]
     return max(known)[1] if known else None
 
 
-def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
+def _newest_names(planned: RowList) -> dict[str, str | None]:
     newest = max((job["observed_at"] for job in planned), default=None)
-    reported = [
+    plans = [
         [(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]]
         for job in planned
         if job["observed_at"] == newest
     ]
-    return dict(max(reported, key=rank, default=()))
+    return dict(max(plans, key=rank, default=()))
 
 
-def _sources(planned: Sequence[Row]) -> frozenset[str]:
+def _sources(planned: RowList) -> frozenset[str]:
     newest = max(planned, key=lambda job: (job["observed_at"], rank(job["vertices"])), default=None)
     if newest is None or not (newest["edges"] or len(newest["vertices"]) == 1):
         return frozenset()
@@ -84,7 +84,7 @@ def _sources(planned: Sequence[Row]) -> frozenset[str]:
 
 def checkpoint_facts(
     rows: CheckpointRows,
-    anchored: Mapping[CheckpointKey, Sequence[Row]],
+    anchored: Mapping[CheckpointKey, RowList],
     job: JobSurroundings,
     full_sizes: FullSizes,
 ) -> dict[CheckpointKey, Row]:
@@ -106,9 +106,9 @@ def checkpoint_facts(
 
 def _fact(
     key: CheckpointKey,
-    rest_rows: Sequence[Row],
-    lines: Sequence[Row],
-    vertices: Sequence[Row],
+    rest_rows: RowList,
+    lines: RowList,
+    vertices: RowList,
     job: JobSurroundings,
     full_sizes: FullSizes,
 ) -> Row:
@@ -121,14 +121,12 @@ def _fact(
     full, uploaded = sizes(figures, logged, is_savepoint, job.writing)
     if full is None and ended.is_completed:
         full = full_sizes.of(key, rest["external_path"])
-    by_rest = largest(rest["as_of"], phases.as_of)
-    trace = (
-        first_known(
+    rest_as_of = largest(rest["as_of"], phases.as_of)
+    trace = None
+    if ended.is_lost:
+        trace = first_known(
             ended.failure and ended.failure.trace, logged.decline.trace, logged.failure.trace
         )
-        if ended.is_lost
-        else None
-    )
     return {
         "checkpoint_id": key[0],
         "trigger_time": key[1],
@@ -159,9 +157,11 @@ def _fact(
         ),
         "exception": trace and shortened(trace, log.EXCEPTION_CHARS),
         "sources": "+".join(
-            name for name, as_of in (("rest", by_rest), ("log", logged.as_of)) if as_of is not None
+            name
+            for name, as_of in (("rest", rest_as_of), ("log", logged.as_of))
+            if as_of is not None
         ),
-        "as_of": largest(by_rest, logged.as_of, ended.ending and ended.ending.as_of),
+        "as_of": largest(rest_as_of, logged.as_of, ended.ending and ended.ending.as_of),
     }
 
 
@@ -173,9 +173,13 @@ def _times(
     if ended.is_completed:
         end_time = logged.completed_at if end_to_end_ms is None else trigger_time + end_to_end_ms
     elif ended.is_lost:
-        at = ended.ending.ended_at if ended.ending else None
+        job_ended_at = ended.ending.ended_at if ended.ending else None
         end_time = first_known(
-            logged.expired_at, logged.decline.at, rest["failure_time"], logged.failure.at, at
+            logged.expired_at,
+            logged.decline.at,
+            rest["failure_time"],
+            logged.failure.at,
+            job_ended_at,
         )
     return {"end_time": end_time, "end_to_end_ms": end_to_end_ms}
 

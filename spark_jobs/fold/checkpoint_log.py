@@ -1,10 +1,21 @@
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ingest.flink_logs.reasons import reason_of
-from spark_jobs.fold.rows import LINE, Row, Rows, iso, largest, newest_by, ordered, rank
+from spark_jobs.fold.rows import (
+    LINE,
+    Row,
+    RowList,
+    Rows,
+    first_known,
+    iso,
+    largest,
+    newest_by,
+    ordered,
+    rank,
+)
 from spark_jobs.fold.triggers import TRIGGERED
 
 COMPLETED = "checkpoint_completed"
@@ -30,6 +41,8 @@ Names = Mapping[str, str | None]
 
 
 class Report(NamedTuple):
+    """The first known instant, reason, text and trace in several lines."""
+
     at: int | None = None
     reason: str | None = None
     text: str | None = None
@@ -51,8 +64,8 @@ class CheckpointLog:
     expired_at: int | None = None
     failure: Report = NOT_REPORTED
     decline: Report = NOT_REPORTED
-    declined: Sequence[Row] = field(default=(), repr=False)
-    late: Sequence[Row] = field(default=(), repr=False)
+    declined: RowList = field(default=(), repr=False)
+    late: RowList = field(default=(), repr=False)
     as_of: int | None = None
 
 
@@ -91,7 +104,8 @@ def checkpoint_log(lines: Rows) -> CheckpointLog:
 
 def declines(log: CheckpointLog, names: Names) -> list[Row] | None:
     reported = (
-        {"at": event["ts"], **_select(event, _DECLINE), **_why(event)} for event in log.declined
+        {"at": event["ts"], **_select(event, _DECLINE), **_explanation(event)}
+        for event in log.declined
     )
     return [
         {
@@ -131,7 +145,7 @@ def root_cause(trace: str | None) -> str | None:
     return _WRAPPER.sub("", line) if line else None
 
 
-def _why(event: Row) -> Row:
+def _explanation(event: Row) -> Row:
     return {
         "reason": _reason(event),
         "exception": root_cause(event["detail"]),
@@ -146,15 +160,17 @@ def _reason(event: Row) -> str | None:
     return by_trace.code if by_trace else None
 
 
-def _report(events: Sequence[Row]) -> Report:
-    reason = next((reason for event in events if (reason := _reason(event)) is not None), None)
+def _report(events: RowList) -> Report:
     return Report(
-        _first(events, "ts"), reason, _first(events, "reason_text"), _first(events, "detail")
+        _first(events, "ts"),
+        first_known(*map(_reason, events)),
+        _first(events, "reason_text"),
+        _first(events, "detail"),
     )
 
 
 def _first(events: Rows, name: str) -> Any:
-    return next((event[name] for event in events if event[name] is not None), None)
+    return first_known(*(event[name] for event in events))
 
 
 def _name(reported: Row, names: Names) -> str | None:

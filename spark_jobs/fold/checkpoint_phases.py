@@ -44,7 +44,7 @@ class HostHistory:
         return cls(by_vertex)
 
     def at(self, vertex_id: str, at_ms: int) -> Hosts:
-        """The last known hosts at that time, else the first later ones."""
+        """Hosts by subtask, as last known at ``at_ms``, else as first known later."""
         dated = self.by_vertex.get(vertex_id, [])
         index = bisect_right(dated, at_ms, key=itemgetter(0)) - 1
         return dated[max(index, 0)][1] if dated else ()
@@ -78,9 +78,9 @@ class Durations:
     def of(cls, vertex_id: str, reported: Row, hosts: Hosts) -> "Durations":
         columns: list[Sequence[Any]] = [reported[name] or () for name in _TIMES]
         aborted = _aborted(reported)
-        most = max(map(len, columns))
-        columns = [[*column, *[None] * (most - len(column))] for column in columns]
-        indexes: Sequence[int] = range(most)
+        subtasks = max(map(len, columns))
+        columns = [[*column, *[None] * (subtasks - len(column))] for column in columns]
+        indexes: Sequence[int] = range(subtasks)
         if None in columns[0] or aborted:
             indexes = [
                 index for index in indexes if columns[0][index] is not None and index not in aborted
@@ -142,18 +142,20 @@ def checkpoint_phases(
     is_settled: bool,
     sources: Collection[str] = (),
 ) -> CheckpointPhases:
-    """``is_settled``: ended; only answers after that have durations and missing subtasks."""
+    """``is_settled``: the checkpoint ended. Then only answers since its end have durations and
+    missing subtasks.
+    """
     durations: list[Durations] = []
     missing, unaligned, as_of, is_partial = [], [], None, False
     for vertex_id, answers in grouped(rows, "vertex_id").items():
-        last = [row for row in answers if is_last(row)] if is_settled else answers
-        is_partial |= not last or (_has_durations(answers) and not _has_durations(last))
-        reported = newest_known(last, REPORTED, order)
+        valid = [row for row in answers if is_last(row)] if is_settled else answers
+        is_partial |= not valid or (_has_durations(answers) and not _has_durations(valid))
+        reported = newest_known(valid, REPORTED, order)
         vertex_hosts = hosts.at(vertex_id, trigger_time)
         durations.append(Durations.of(vertex_id, reported, vertex_hosts))
-        missing_here = _missing(vertex_id, reported, vertex_hosts)
-        if missing_here.count > 0:
-            missing.append(missing_here)
+        of_vertex = _missing(vertex_id, reported, vertex_hosts)
+        if of_vertex.count > 0:
+            missing.append(of_vertex)
         if reported["subtask_unaligned"] is not None:
             unaligned.append(any(reported["subtask_unaligned"]))
         as_of = largest(as_of, *(row["observed_at"] for row in answers))
@@ -211,7 +213,7 @@ def _latest_start(durations: Sequence[Durations]) -> Subtask | None:
     ]
     longest_ms = max((delay_ms for delay_ms, _, _ in delays), default=None)
     return max(
-        (durations.subtask(place) for ms, durations, place in delays if ms == longest_ms),
+        (duration.subtask(place) for ms, duration, place in delays if ms == longest_ms),
         key=lambda subtask: subtask.slowness,
         default=None,
     )
@@ -232,17 +234,17 @@ def not_acknowledged(
             | ({"late": vertex.late, "late_phase": vertex.late_phase} if vertex.late_phase else {})
             for vertex in phases.missing
         ]
-    if phases.missing is None and subtasks is not None and acknowledged is not None:
-        count = subtasks - acknowledged
-        row: Row = {
-            "vertex_id": None,
-            "vertex_name": None,
-            "subtasks": [],
-            "count": count,
-            "hosts": [],
-        }
-        return [row] if count > 0 else None
-    return None
+    if phases.missing is not None or subtasks is None or acknowledged is None:
+        return None
+    count = subtasks - acknowledged
+    nobody: Row = {
+        "vertex_id": None,
+        "vertex_name": None,
+        "subtasks": [],
+        "count": count,
+        "hosts": [],
+    }
+    return [nobody] if count > 0 else None
 
 
 def order(row: Row) -> Any:
@@ -272,8 +274,8 @@ def _missing(vertex_id: str, reported: Row, hosts: Hosts) -> Missing:
 
 
 def _late(reported: Row, aborted: Collection[int]) -> tuple[int, str | None]:
-    """How many aborted subtasks reported later, and the longest phase of the slowest. If the
-    asynchronous phase was cut off, Flink reports no duration: it is the rest of end-to-end.
+    """Number of aborted subtasks that reported later, and the longest phase of the slowest. Of an
+    asynchronous phase that was cut off, Flink reports no duration: it is what end-to-end leaves.
     """
     columns = [reported[name] or () for name in _TIMES]
     rows: list[list[Any]] = [

@@ -6,12 +6,12 @@ from operator import itemgetter
 from typing import Any
 
 from spark_jobs.fold import checkpoint_by_rest, checkpoint_phases
-from spark_jobs.fold.rows import LINE, Row, Rows, first_known, grouped, newest_by, rank
+from spark_jobs.fold.rows import LINE, Row, RowList, Rows, first_known, grouped, newest_by, rank
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
 """Rows of one checkpoint may arrive in different runs, since sources are read one after another."""
-HELD_LEAST, HELD_MOST, PENDING_HELD = 2, 32, 32
+HELD_LEAST, HELD_MOST, PENDING_MOST = 2, 32, 32
 VALUES_HELD = 1_000_000
 
 PLACE = ("vertex_id", "task", "subtask", "attempt", "container", "host")
@@ -29,9 +29,9 @@ OF_VERTEX = (
 
 @dataclass(frozen=True)
 class CheckpointRows:
-    checkpoints: Sequence[Row] = ()
-    vertex_checkpoints: Sequence[Row] = ()
-    lines: Sequence[Row] = ()
+    checkpoints: RowList = ()
+    vertex_checkpoints: RowList = ()
+    lines: RowList = ()
 
     def __add__(self, other: "CheckpointRows") -> "CheckpointRows":
         return CheckpointRows(
@@ -44,17 +44,17 @@ class CheckpointRows:
             ),
         )
 
-    def about(self, numbers: Collection[int]) -> "CheckpointRows":
+    def with_numbers(self, numbers: Collection[int]) -> "CheckpointRows":
         parts = (self.checkpoints, self.vertex_checkpoints, self.lines)
         return CheckpointRows(
             *([row for row in rows if row["checkpoint_id"] in numbers] for rows in parts)
         )
 
-    def answered(self) -> set[CheckpointKey]:
+    def keys_by_rest(self) -> set[CheckpointKey]:
         return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
 
-    def placed(self, executions: Rows) -> "tuple[CheckpointRows, list[Row]]":
-        """The rows with tasks and hosts of lines if now known; the lines that changed."""
+    def with_places(self, executions: Rows) -> "tuple[CheckpointRows, list[Row]]":
+        """The rows, whose lines have tasks and hosts of ``executions``; the lines that changed."""
         by_id = {row["execution_id"]: row for row in executions}
         lines: list[Row] = []
         changed: list[Row] = []
@@ -72,18 +72,20 @@ class CheckpointRows:
     def essential(
         self, keys: Collection[CheckpointKey], key_of_line: Mapping[int, CheckpointKey]
     ) -> "CheckpointRows":
-        """The rows that suffice for the facts of ``keys``. ``key_of_line``: by ``id()``."""
+        """The rows that suffice for the facts of ``keys``. ``key_of_line``: by line's ``id()``."""
         return CheckpointRows(
             [
                 row
-                for same in self._by_key(self.checkpoints, keys)
-                for row in _reporting(same, checkpoint_by_rest.REPORTED, checkpoint_by_rest.order)
+                for answers in self._by_key(self.checkpoints, keys)
+                for row in _with_newest(
+                    answers, checkpoint_by_rest.REPORTED, checkpoint_by_rest.order
+                )
             ],
             [
                 row
-                for same in self._by_key(self.vertex_checkpoints, keys)
-                for of_vertex in grouped(same, "vertex_id").values()
-                for row in _essential_of_vertex(of_vertex)
+                for answers in self._by_key(self.vertex_checkpoints, keys)
+                for vertex_answers in grouped(answers, "vertex_id").values()
+                for row in _essential_of_vertex(vertex_answers)
             ],
             [line for line in self.lines if key_of_line.get(id(line)) in keys],
         )
@@ -99,14 +101,14 @@ def lacks_place(line: Row) -> bool:
     return line["execution_id"] is not None and (line["task"] is None or line["host"] is None)
 
 
-def to_hold(
+def keys_to_hold(
     triggers: Iterable[CheckpointKey],
     pending: Collection[CheckpointKey],
     values_of: Mapping[CheckpointKey, int],
 ) -> set[CheckpointKey]:
     """The checkpoints whose rows are remembered. ``values_of``: number of values."""
     newest_first = sorted(triggers, key=lambda key: (key[1], key[0]), reverse=True)
-    newest_pending = [key for key in newest_first if key in pending][:PENDING_HELD]
+    newest_pending = [key for key in newest_first if key in pending][:PENDING_MOST]
     ended = [key for key in newest_first if key not in pending]
     held, values = set(newest_pending[:1] or ended[:1]), 0
     for index, key in enumerate([*newest_pending, *ended[:HELD_MOST]]):
@@ -121,10 +123,10 @@ def to_hold(
     return held
 
 
-def _essential_of_vertex(rows: Sequence[Row]) -> list[Row]:
+def _essential_of_vertex(rows: RowList) -> list[Row]:
     if len(rows) == 1:
         return [_known_columns(rows[0])]
-    kept = _reporting(rows, checkpoint_phases.REPORTED, checkpoint_phases.order)
+    kept = _with_newest(rows, checkpoint_phases.REPORTED, checkpoint_phases.order)
     sized = [
         row for row in rows if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"]
     ]
@@ -134,18 +136,22 @@ def _essential_of_vertex(rows: Sequence[Row]) -> list[Row]:
     return [_known_columns(row) for row in kept]
 
 
-def best_sized(rows: Sequence[Row]) -> Row:
+def best_sized(rows: RowList) -> Row:
     return max(rows, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])))
 
 
-_taken = itemgetter(*OF_VERTEX)
+_vertex_values = itemgetter(*OF_VERTEX)
 
 
 def _known_columns(row: Row) -> Row:
-    return row if len(row) == len(OF_VERTEX) else dict(zip(OF_VERTEX, _taken(row), strict=True))
+    return (
+        row
+        if len(row) == len(OF_VERTEX)
+        else dict(zip(OF_VERTEX, _vertex_values(row), strict=True))
+    )
 
 
-def _reporting(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
+def _with_newest(rows: RowList, names: Sequence[str], order: Any) -> list[Row]:
     """Rows with the newest known value of a column, and the last row."""
     if len(rows) == 1:
         return list(rows)
@@ -155,12 +161,12 @@ def _reporting(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Ro
         for name in names:
             if row[name] is None:
                 continue
-            other = newest.get(name)
-            # Values may be long lists, so they are only compared if two rows tie.
+            known = newest.get(name)
+            # Values may be long lists: they are only compared in a tie.
             if (
-                other is None
-                or position > other[0]
-                or (position == other[0] and rank(row[name]) > rank(other[1][name]))
+                known is None
+                or position > known[0]
+                or (position == known[0] and rank(row[name]) > rank(known[1][name]))
             ):
                 newest[name] = position, row
     last = max(rows, key=lambda row: rank(row["observed_at"]))

@@ -1,4 +1,4 @@
-"""Recomputes facts of checkpoints that new rows concern, from all their rows; forgotten ones are
+"""Recomputes facts of checkpoints that new rows concern, from all their rows; forgotten rows are
 looked up in the lake.
 """
 
@@ -14,7 +14,7 @@ from spark_jobs.diagnosis.window_contents import CHECKPOINTS, OVER_STATES, WINDO
 from spark_jobs.fold import triggers
 from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
-from spark_jobs.fold.checkpoint_rows import CheckpointRows, lacks_place, to_hold
+from spark_jobs.fold.checkpoint_rows import CheckpointRows, keys_to_hold, lacks_place
 from spark_jobs.fold.endings import COORDINATOR_STOPPED, STATE_CHANGED, reported_states
 from spark_jobs.fold.failures import is_failure
 from spark_jobs.fold.full_sizes import FullSizes
@@ -27,7 +27,8 @@ from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.serving import CHECKPOINT_FACT
 
 FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
-"""Facts kept one by one: at least those of a window's look-back, and all that may be judged again."""
+"""Facts kept one by one: at least those of a window's look-back, and all that may be judged again.
+"""
 JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200
@@ -35,11 +36,12 @@ SIZED_LATE_MS = 24 * HOUR_MS
 """A new ``_metadata`` concerns no checkpoint that is this much older than the kept facts."""
 
 # Only a fact's page and the rules about the newest failures need these texts.
-_BULKY = (
+_TEXTS = (
     *(column.name for column in CHECKPOINT_FACT.columns if column.kind == "json"),
     "failure_message",
 )
 _UNREAD = ("exception", "sources")
+_STATE_KINDS = (COORDINATOR_STOPPED, *STATE_CHANGED)
 
 
 class Lookup(NamedTuple):
@@ -59,7 +61,7 @@ NO_CHECKPOINTS = (0, -1)
 @dataclass(frozen=True)
 class Checkpoints:
     """``rows``: of the recomputed facts. ``retracted``: former keys of facts. ``known``: all facts
-    in memory; ``older``: a summary of others. ``remembered``: fields of the next state.
+    in memory; ``older``: a summary of forgotten facts. ``remembered``: fields of the next state.
     """
 
     recomputed: dict[CheckpointKey, Row]
@@ -72,17 +74,17 @@ class Checkpoints:
 
 def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
     """A ``Lookup`` if earlier rows are needed and ``update`` has none yet."""
-    held, newly_placed = CheckpointRows(
+    known_rows, newly_placed = CheckpointRows(
         before.checkpoints, before.vertex_checkpoints, before.lines
-    ).placed(update.executions)
-    fresh = CheckpointRows(
+    ).with_places(update.executions)
+    new_rows = CheckpointRows(
         update.checkpoints,
         update.vertex_checkpoints,
         [event for event in update.events if event["kind"] in KINDS_OF_CHECKPOINT],
     )
     rows = (
-        held
-        + fresh
+        known_rows
+        + new_rows
         + CheckpointRows(
             update.earlier_checkpoints, update.earlier_vertex_checkpoints, update.earlier_lines
         )
@@ -100,11 +102,11 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
     def is_held(key: CheckpointKey) -> bool:
         return key in held_keys or before.released_to is None or key[1] > before.released_to
 
-    new_lines = {_line(line) for line in (*fresh.lines, *newly_placed)}
-    touched = fresh.answered() | {
+    new_lines = {_line_identity(line) for line in (*new_rows.lines, *newly_placed)}
+    touched = new_rows.keys_by_rest() | {
         key_of_line[id(line)]
         for line in rows.lines
-        if id(line) in key_of_line and _line(line) in new_lines
+        if id(line) in key_of_line and _line_identity(line) in new_lines
     }
     snapshots = [*before.snapshots, *update.snapshots, *update.earlier_snapshots]
     full_sizes = FullSizes(update.job_id, snapshots, known_triggers)
@@ -115,28 +117,30 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
     numbers = {number for number, _ in touched}
     touched |= {key for key in stand_ins if key[0] in numbers}
     touched |= {key for key in (*known_triggers, *held_keys) if key[0] in numbers and is_held(key)}
-    if update.looked_up_span is None and (
-        missing := [*written_ms, *(key[1] for key in touched if not is_held(key))]
-    ):
-        return Lookup(min(missing) - _looked_back_ms(before), max(missing))
+    missing_ms = [*written_ms, *(key[1] for key in touched if not is_held(key))]
+    if missing_ms and update.looked_up_span is None:
+        return Lookup(min(missing_ms) - _looked_back_ms(before), max(missing_ms))
 
-    touched_rows = rows.about(numbers)
+    rows_read = rows.with_numbers(numbers)
     needed_lines = {
         key: lines for key, lines in anchored.items() if update.looked_up_span or key[0] in numbers
     }
     facts = checkpoint_facts(
-        rows if update.looked_up_span else touched_rows, needed_lines, job, full_sizes
+        rows if update.looked_up_span else rows_read, needed_lines, job, full_sizes
     )
     recomputed = {key: fact for key, fact in facts.items() if key in touched}
     retracted = {key for key in stand_ins & touched if key not in recomputed}
-    remembered = {key: fact for fact in before.facts if (key := key_of(fact)) not in retracted}
-    known = {**_facts_looked_up(facts, update, known_triggers), **remembered, **recomputed}
+    known = {
+        **_facts_looked_up(facts, update, known_triggers),
+        **{key: fact for fact in before.facts if (key := key_of(fact)) not in retracted},
+        **recomputed,
+    }
     return Checkpoints(
         recomputed,
         sorted(retracted),
         known,
         before.older.without(known.keys() | retracted),
-        touched_rows,
+        rows_read,
         {
             **_rows_remembered(rows, known, key_of_line, before, update),
             "triggers": triggers.as_rows(known_triggers),
@@ -148,12 +152,12 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
 
 
 def facts_remembered(checkpoints: Checkpoints, before: JobState, judged_start: int | None) -> Row:
-    """Fields of the next state: newest facts, a summary of others. Windows from ``judged_start`` on
-    may be judged again.
+    """Fields of the next state: newest facts and a summary of others. Windows from ``judged_start``
+    on may be judged again.
     """
     newest_first = sorted(checkpoints.known.values(), key=trigger_order, reverse=True)
-    since = inf if judged_start is None else judged_start - JUDGED_AGAIN_MS
-    recent = sum(fact["trigger_time"] >= since for fact in newest_first)
+    since_ms = inf if judged_start is None else judged_start - JUDGED_AGAIN_MS
+    recent = sum(fact["trigger_time"] >= since_ms for fact in newest_first)
     kept = min(recent + FACTS_KEPT, FACTS_KEPT_MOST)
     settled = [fact for fact in newest_first[kept:] if fact["final"]]
     pending = [fact for fact in newest_first[kept:] if not fact["final"]]
@@ -172,7 +176,7 @@ def facts_remembered(checkpoints: Checkpoints, before: JobState, judged_start: i
 
 
 def history_lookup(known: Rows, before: JobState, starts_ms: Iterable[int]) -> Lookup | None:
-    """A lookup if windows from ``starts_ms`` on have too few checkpoints before."""
+    """A lookup if too few kept checkpoints precede windows that start at ``starts_ms``."""
     if before.facts_since is None:
         return None
     kept = [fact["trigger_time"] for fact in known if fact["trigger_time"] >= before.facts_since]
@@ -190,14 +194,15 @@ def _looked_back_ms(before: JobState) -> int:
 
 
 def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Pending checkpoints that, by new rows, the job may have dropped."""
+    """Pending checkpoints that the job may have dropped, by new rows."""
     ended = any(answer["state"] in OVER_STATES for answer in update.answers) or any(
-        event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in update.events
+        event["kind"] in _STATE_KINDS for event in update.events
     )
     return {key_of(fact) for fact in before.facts if not fact["final"]} if ended else set()
 
 
 def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
+    """Lost checkpoints near new failures or states of the job."""
     dropped = [
         fact
         for fact in before.facts
@@ -207,15 +212,16 @@ def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey
         return set()
     known_states = {state for answer in before.answers for state in reported_states(answer)}
     states = {state for answer in update.answers for state in reported_states(answer)}
-    known_failures = set(map(_failure, before.failures))
-    known_lines = set(map(_line, before.events))
+    known_failures = set(map(_failure_identity, before.failures))
+    known_lines = set(map(_line_identity, before.events))
     instants = {
         *(at for at, _ in states - known_states),
-        *(row["ts"] for row in update.exceptions if _failure(row) not in known_failures),
+        *(row["ts"] for row in update.exceptions if _failure_identity(row) not in known_failures),
         *(
             event["ts"]
             for event in update.events
-            if _is_of_the_job(event) and _line(event) not in known_lines
+            if (is_failure(event) or event["kind"] in _STATE_KINDS)
+            and _line_identity(event) not in known_lines
         ),
     }
     return {
@@ -230,10 +236,6 @@ def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey
     }
 
 
-def _is_of_the_job(event: Row) -> bool:
-    return is_failure(event) or event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED)
-
-
 def _sized_by_now(
     update: JobUpdate,
     before: JobState,
@@ -241,7 +243,7 @@ def _sized_by_now(
     full_sizes: FullSizes,
     known: Mapping[CheckpointKey, Any],
 ) -> tuple[set[CheckpointKey], list[int]]:
-    """Checkpoints that new _metadata may size, and times of files of unknown ones."""
+    """Checkpoints that new ``_metadata`` may size, and times of files of unknown checkpoints."""
     if not update.snapshots or not job.writing.may_lack_full_size:
         return set(), []
     lacking = (fact for fact in before.facts if fact["state_bytes"] is None)
@@ -281,11 +283,13 @@ def _rows_remembered(
     before: JobState,
     update: JobUpdate,
 ) -> Row:
-    keys = rows.answered() | set(key_of_line.values())
+    keys = rows.keys_by_rest() | set(key_of_line.values())
     values = Counter[CheckpointKey]()
     for row in rows.vertex_checkpoints:
         values[key_of(row)] += 9 * (row["subtasks"] or 0)
-    held = to_hold(keys, {key for key in keys if key in known and not known[key]["final"]}, values)
+    held = keys_to_hold(
+        keys, {key for key in keys if key in known and not known[key]["final"]}, values
+    )
     kept = rows.essential(held, key_of_line)
     placed = {row["execution_id"] for row in update.executions}
     unplaced = [row for row in before.unplaced if row["execution_id"] not in placed]
@@ -304,7 +308,7 @@ def _rows_remembered(
 
 
 def _remembered_fact(fact: Row, with_texts: bool) -> Row:
-    left_out = () if with_texts else _BULKY
+    left_out = () if with_texts else _TEXTS
     return {
         name: None if name in left_out else value
         for name, value in fact.items()
@@ -320,5 +324,5 @@ def _as_rows(keys: Iterable[CheckpointKey]) -> list[dict[str, int]]:
     return [_as_row(key) for key in sorted(keys)]
 
 
-_line = itemgetter(*LINE)
-_failure = itemgetter("ts", "task_key", "exception_name")
+_line_identity = itemgetter(*LINE)
+_failure_identity = itemgetter("ts", "task_key", "exception_name")

@@ -6,8 +6,8 @@ from spark_jobs.fold.state import JobState
 
 
 def comparisons(facts: Rows, state: JobState) -> list[Row]:
-    """``COMPARISON`` rows: a checkpoint and the one completed before it, or the snapshot restored
-    in between.
+    """``COMPARISON`` rows: a checkpoint and the previous completed checkpoint, or the snapshot
+    restored in between.
     """
     completed = [
         (fact["trigger_time"], fact["checkpoint_id"], directory)
@@ -20,17 +20,17 @@ def comparisons(facts: Rows, state: JobState) -> list[Row]:
         if annotation["kind"] == "restore"
         and (directory := directory_of((annotation["detail"] or {}).get("path")))
     ]
-    rows, previous = [], None
+    rows, latest = [], None
     # At one instant the restore comes first.
     for at, checkpoint_id, directory in sorted([*completed, *restores], key=rank):
-        if checkpoint_id is not None and previous is not None:
+        if checkpoint_id is not None and latest is not None:
             rows.append(
                 {
                     "checkpoint_id": checkpoint_id,
                     "trigger_time": at,
                     "directory": directory,
-                    "compared_with": previous,
+                    "compared_with": latest,
                 }
             )
-        previous = directory
+        latest = directory
     return rows

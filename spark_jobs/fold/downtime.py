@@ -17,7 +17,7 @@ from spark_jobs.fold.retention import events_whole_from
 from spark_jobs.fold.rows import Row, Rows, grouped, iso, ordered
 
 DETECTED_WITHIN_MS = 60_000
-"""A task that failed longer before a restart belongs to an earlier one."""
+"""A task that failed longer before a restart belongs to an earlier restart."""
 OUTAGES_KEPT = 100
 _ENDED = ("FAILED", "CANCELED")
 _Task = tuple[Any, Any]
@@ -42,8 +42,8 @@ class _Outage:
 
 
 def outages(events: Rows, remembered: Sequence[Row], known: Sequence[Row]) -> list[Row]:
-    """Outages that ended, oldest first. ``remembered``: earlier events. ``known``: earlier results,
-    kept if their lines are forgotten.
+    """The newest outages that ended, in order. ``remembered``: earlier events. ``known``: earlier
+    results, kept if their lines are forgotten.
     """
     whole_from = events_whole_from(remembered)
     by_instant = {entry["at"]: entry for entry in known}
@@ -99,8 +99,12 @@ def _log_outages(events: Rows, whole_from: int) -> Iterator[Row]:
         if kind == "job_state":
             if state == "RESTARTING":
                 if outage is None:
-                    since = [pair for pair in failed if at - pair[0] <= DETECTED_WITHIN_MS]
-                    outage = _Outage(since[0][0] if since else None, {pair for _, pair in since})
+                    recent = [
+                        failure for failure in failed if at - failure[0] <= DETECTED_WITHIN_MS
+                    ]
+                    outage = _Outage(
+                        recent[0][0] if recent else None, {failure for _, failure in recent}
+                    )
                     failed.clear()
                 _restart(outage, at)
             elif state == "RUNNING" and outage is not None and outage.is_restarting:
@@ -122,7 +126,7 @@ def _log_outages(events: Rows, whole_from: int) -> Iterator[Row]:
         elif kind == "task_state" and state == "RUNNING":
             outage.down.discard(task)
             if not outage.down and not outage.is_restarting:
-                yield _outage(outage, at)
+                yield _outage_row(outage, at)
                 outage = None
 
 
@@ -135,8 +139,8 @@ def _restart(outage: _Outage, at: int) -> None:
     outage.restoring_at = None
 
 
-def _outage(outage: _Outage, ended_at: int) -> Row:
-    begun, deployed_at = outage.restarts[0], outage.running[-1]
+def _outage_row(outage: _Outage, ended_at: int) -> Row:
+    begun_at, deployed_at = outage.restarts[0], outage.running[-1]
     restarts = list(zip(outage.restarts, outage.cancelled, outage.running, strict=True))
     failed_attempts_ms = sum(
         restarted - running
@@ -144,11 +148,11 @@ def _outage(outage: _Outage, ended_at: int) -> Row:
     )
     restoring_at = outage.restoring_at
     return {
-        "at": begun,
+        "at": begun_at,
         "restarts": list(outage.restarts),
         "ended_at": ended_at,
-        "downtime_ms": ended_at - begun,
-        "detect_ms": None if outage.failed_at is None else begun - outage.failed_at,
+        "downtime_ms": ended_at - begun_at,
+        "detect_ms": None if outage.failed_at is None else begun_at - outage.failed_at,
         "parts_ms": {
             "cancel": sum(cancelled - restarted for restarted, cancelled, _ in restarts),
             "wait": sum(running - cancelled for _, cancelled, running in restarts),

@@ -62,10 +62,10 @@ def endings(jobs: Rows, events: Rows) -> list[Ending]:
         if job["state"] == NOT_LISTED
     )
     # A state is reported repeatedly; the first report counts.
-    first: dict[tuple[int, str], Ending] = {}
+    unique: dict[tuple[int, str], Ending] = {}
     for ending in sorted({*logged, *reported, *vanished}):
-        first.setdefault((ending.ended_at, ending.ending), ending)
-    return list(first.values())
+        unique.setdefault((ending.ended_at, ending.ending), ending)
+    return list(unique.values())
 
 
 def reported_states(job: Row) -> list[tuple[int, str]]:

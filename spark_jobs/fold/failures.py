@@ -9,7 +9,7 @@ LOGGED_LATE_MS = 1_000
 TOGETHER_MS = 2_000
 """Of failures within this time, the first is the cause of the others."""
 SAME_MS = 100
-"""Log and REST date one failure this close."""
+"""Log and REST date the same failure at most this far apart."""
 _FAILING = ("FAILING", "FAILED", "RESTARTING")
 
 
@@ -49,20 +49,23 @@ def is_failure(event: Row) -> bool:
 
 
 def failure_between(all_failures: Sequence[Failure], from_ms: int, to_ms: int) -> Failure | None:
-    inside = [failure for failure in all_failures if from_ms <= failure.at <= to_ms]
-    first = next((failure for failure in inside if failure.at >= inside[-1].at - TOGETHER_MS), None)
+    """The first of the last failures in the span, as its best report words it."""
+    in_span = [failure for failure in all_failures if from_ms <= failure.at <= to_ms]
+    first = next(
+        (failure for failure in in_span if failure.at >= in_span[-1].at - TOGETHER_MS), None
+    )
     if first is None:
         return None
     # The log's cause is from the whole trace. Of shortened traces, the longest is best.
-    same = [
+    reports = [
         failure
-        for failure in inside
+        for failure in in_span
         if 0 <= failure.at - first.at <= SAME_MS and failure.of_task == first.of_task
     ]
-    named = next((failure for failure in same if failure.by_log and failure.text), first)
+    best = next((failure for failure in reports if failure.by_log and failure.text), first)
     return replace(
-        named,
-        trace=max((failure.trace for failure in same if failure.trace), key=len, default=None),
+        best,
+        trace=max((failure.trace for failure in reports if failure.trace), key=len, default=None),
     )
 
 

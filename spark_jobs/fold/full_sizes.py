@@ -12,13 +12,13 @@ from spark_jobs.fold.snapshots import directory_of
 from spark_jobs.fold.triggers import CLOCK_SLACK_MS, CheckpointKey
 
 _FIXED_ID = re.compile(r"0{16}$")
-"""In application mode with high availability: ``new JobID(hash of the cluster's id, 0)``, up to 1.14
-``new JobID(0, 0)``.
+"""In application mode with high availability: ``new JobID(hash of the cluster's id, 0)``, up to
+1.14 ``new JobID(0, 0)``.
 """
 
 
 class FullSizes:
-    """``snapshots`` may be of other jobs too. ``triggers``: all of the job."""
+    """``snapshots`` may be of other jobs too. ``triggers``: all triggers of the job."""
 
     def __init__(
         self, job_id: str, snapshots: Rows = (), triggers: Iterable[CheckpointKey] = ()
@@ -46,7 +46,7 @@ class FullSizes:
         if row["checkpoint_id"] != key[0]:
             return False
         written_at = row["metadata_modified"]
-        until = first_known(written_at, row["observed_at"]) + CLOCK_SLACK_MS
+        latest = first_known(written_at, row["observed_at"]) + CLOCK_SLACK_MS
         triggers = {*self._triggers.get(key[0], ()), key[1]}
-        earlier = {trigger for trigger in triggers if trigger <= until}
+        earlier = {trigger for trigger in triggers if trigger <= latest}
         return earlier == {key[1]} if written_at is None else max(earlier, default=None) == key[1]

@@ -22,8 +22,8 @@ SampleT = TypeVar("SampleT")
 
 
 @cache
-def _names(part: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(part))
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 _PER_SUBTASK = tuple(
@@ -44,7 +44,7 @@ _COLUMN_OF: dict[tuple[type, str], str] = {
 
 @dataclass(frozen=True)
 class History:
-    """``states``: when the job entered which. ``vertex_states``: the newest in each ten minutes."""
+    """``states``: of the job, by instant. ``vertex_states``: the newest in each ten minutes."""
 
     checkpoints: Timed
     annotations: Timed
@@ -59,9 +59,9 @@ class History:
     vertex_states: Sequence[tuple[int, tuple[samples.VertexState, ...]]]
 
 
-def timed(part: type[SampleT], rows: Rows, at: str) -> Timed:
+def timed(kind: type[SampleT], rows: Rows, at: str) -> Timed:
     """Samples by the instant in column ``at``, if known."""
-    return in_order([(row[at], sample(part, row)) for row in rows if row[at] is not None])
+    return in_order([(row[at], sample(kind, row)) for row in rows if row[at] is not None])
 
 
 def in_order(dated: list[tuple[int, Any]]) -> Timed:
@@ -82,23 +82,23 @@ def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     return sorted(tied, key=lambda pair: rank([getattr(pair[1], name) for name in names]))
 
 
-def sample(part: type[SampleT], row: Row) -> SampleT:
-    """Its fields have the values of the columns of their names, without the suffix ``_ms``."""
-    return part(*_values(cast(Hashable, part), tuple(row))(row))
+def sample(kind: type[SampleT], row: Row) -> SampleT:
+    """Each field has the value of the column of its name, with or without the suffix ``_ms``."""
+    return kind(*_values(cast(Hashable, kind), tuple(row))(row))
 
 
-def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
+def columns_read(kind: Any, known: Collection[str]) -> list[str | None]:
     columns = (
-        (_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _names(part)
+        (_COLUMN_OF.get((kind, name), name), name.removesuffix("_ms")) for name in _names(kind)
     )
     return [next((name for name in names if name in known), None) for names in columns]
 
 
 @lru_cache(maxsize=256)
-def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
-    columns = columns_read(part, known)
+def _values(kind: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
+    columns = columns_read(kind, known)
     documents = [
-        (index, _DOCUMENTS[name]) for index, name in enumerate(_names(part)) if name in _DOCUMENTS
+        (index, _DOCUMENTS[name]) for index, name in enumerate(_names(kind)) if name in _DOCUMENTS
     ]
     if not documents and None not in columns:
         return itemgetter(*columns)
@@ -113,17 +113,17 @@ def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]
 
 
 def log_event(event: Row) -> samples.LogEvent:
-    """Not later than when it was read: the declared time zone may be wrong."""
+    """Dated not later than its line was read: the declared time zone may be wrong."""
     change = " -> ".join(
         state for state in (event["from_state"], event["to_state"]) if state is not None
     )
-    same = ("kind", "checkpoint_id", "vertex_id", "subtask", "attempt", "host", "container")
-    # Events remembered by an earlier version of Weir lack new fields.
+    columns = ("kind", "checkpoint_id", "vertex_id", "subtask", "attempt", "host", "container")
+    # Events of an earlier version of Weir lack new fields.
     event_fields = {name: event.get(name) for name in LOG_EVENT_FIELDS}
     event_fields["trigger_time"] = iso(event_fields["trigger_time"])
     return samples.LogEvent(
         at_ms=min(event["ts"], event["observed_at"]),
-        **{name: event[name] for name in same},
+        **{name: event[name] for name in columns},
         vertex_name=event["task"],
         reason=event["reason"] if event["reason"] is not None else change or None,
         message=event["message"] and event["message"][:MESSAGE_CHARS],
@@ -133,22 +133,24 @@ def log_event(event: Row) -> samples.LogEvent:
 
 
 def read_by_rules(events: Rows) -> Timed:
-    kinds, samples_of_events = events_read(), map(log_event, events)
+    rule_kinds, samples_of_events = events_read(), map(log_event, events)
     return in_order(
-        [(event.at_ms, event) for event in samples_of_events if event.rule_kind in kinds]
+        [(event.at_ms, event) for event in samples_of_events if event.rule_kind in rule_kinds]
     )
 
 
 def vertex_window(row: Row) -> samples.VertexWindow:
     values = list(_values(cast(Hashable, samples.VertexWindow), tuple(row))(row))
     for index in _PER_SUBTASK:
-        if (reported := values[index]) is not None:
+        reported = values[index]
+        if reported is not None:
             is_unknown = reported.count(None) == len(reported)
             values[index] = () if is_unknown else tuple(reported)
     return samples.VertexWindow(*values)
 
 
 def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.VertexPast, ...]:
+    """The newest windows of each vertex, from ``since_ms`` to before ``start_ms``."""
     instants, windows = known
     counts: dict[str, int] = {}
     kept: list[samples.VertexPast] = []

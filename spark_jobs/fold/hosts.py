@@ -1,7 +1,6 @@
 """How many of a job's subtasks run on which host, and what happened there: ``job_host`` and
-``host_event``. A new kind of event: ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``); in
-``webapp/hosts/``, its word (``concentration.py``), sentence (``timeline.py``) and count
-(``lookup.py``).
+``host_event``. To add a kind of event: ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``); in
+``webapp/hosts/``, its words and count (``lookup.py``) and its mark (``charts.py``).
 """
 
 import zlib
@@ -16,14 +15,14 @@ from spark_jobs.fold.rows import Row, Rows, grouped
 
 NAME_CHARS = 300
 ONE_MOVE_MS = 10_000
-"""A restart moves all vertices at once, but REST is asked for one vertex after the other."""
+"""A restart moves all vertices at once; REST is asked for one after the other."""
 FEW_HOSTS = 3
-"""A checkpoint that expired on more hosts, and on more than half of them, is no event of a host."""
+"""A checkpoint that expired on more hosts, and on more than half of all, is no event of a host."""
 
 
 def job_hosts(placements: Rows, ended_ms: int | None = None) -> list[Row]:
-    """``placements``: hosts of each vertex since when. If the job left or ended, the row has the
-    last subtasks.
+    """A row for each host; if the job left the host or ended, with its last subtasks there.
+    ``placements``: the hosts of a vertex from ``ts`` on.
     """
     stays_by_host: dict[str, list[_Stay]] = {}
     newest = None
@@ -122,16 +121,16 @@ def _declines(fact: Row) -> Iterator[Row]:
         )
 
 
-def _expirations(fact: Row, hosts: int) -> Iterator[Row]:
-    vertices: dict[str, list[str]] = {}
-    for part in fact["not_acknowledged"]:
-        for host in part.get("hosts") or ():
-            vertices.setdefault(host, []).append(
-                part.get("vertex_name") or part.get("vertex_id") or ""
+def _expirations(fact: Row, host_count: int) -> Iterator[Row]:
+    names_by_host: dict[str, list[str]] = {}
+    for entry in fact["not_acknowledged"]:
+        for host in entry.get("hosts") or ():
+            names_by_host.setdefault(host, []).append(
+                entry.get("vertex_name") or entry.get("vertex_id") or ""
             )
-    if len(vertices) > max(FEW_HOSTS, hosts // 2):
+    if len(names_by_host) > max(FEW_HOSTS, host_count // 2):
         return
-    for host, names in vertices.items():
+    for host, names in names_by_host.items():
         yield _event(
             host,
             fact["end_time"],
@@ -159,7 +158,7 @@ def _failures(exceptions: Rows) -> Iterator[Row]:
 
 
 def _event(
-    host: str | None, at: int | None, kind: str, subject: str, as_of: int, **more: Any
+    host: str | None, at: int | None, kind: str, subject: str, as_of: int, **columns: Any
 ) -> Row:
     names = ("taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail")
     return {
@@ -171,7 +170,7 @@ def _event(
         **dict.fromkeys(names),
         **{
             name: value[:NAME_CHARS] if isinstance(value, str) else value
-            for name, value in more.items()
+            for name, value in columns.items()
         },
     }
 

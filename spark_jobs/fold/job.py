@@ -29,9 +29,9 @@ from spark_jobs.fold.history import History, entered_states, read_by_rules, samp
 from spark_jobs.fold.hosts import digest, ended_at, host_events, job_hosts
 from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.job_update import JobUpdate
-from spark_jobs.fold.record_counters import answers
+from spark_jobs.fold.record_counters import newest_readings
 from spark_jobs.fold.restart_instants import first_of_chain, restart_instants
-from spark_jobs.fold.rows import Row, Rows, largest
+from spark_jobs.fold.rows import Row, RowList, Rows, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
@@ -68,15 +68,15 @@ class JobResult:
     judgement: Row | None
     state: JobState = field(repr=False)
     known: list[Row] = field(default_factory=list, repr=False)
-    new_starts: Sequence[Row] = ()
-    new_hosts: Sequence[Row] = ()
-    host_events: Sequence[Row] = ()
+    new_starts: RowList = ()
+    new_hosts: RowList = ()
+    host_events: RowList = ()
     vertex_names: Names = field(default_factory=dict, repr=False)
     windows: list[samples.JobWindow] = field(default_factory=list, repr=False)
 
 
 def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult | Lookup:
-    """A ``Lookup`` if it needs rows that are only in the lake."""
+    """Returns a ``Lookup`` if it needs rows that are only in the lake."""
     events = retention.each_once([*before.events, *update.events])
     vertex_windows = windows_at_hand(update, before)
     state = replace(
@@ -99,14 +99,18 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         )
     facts = list(folded.known.values())
     job_events, older_events = as_restarts(events), as_restarts(state.events)
-    state = replace(state, outages=outages(job_events, before.events, before.outages))
-    state = replace(state, restarts=restart_instants(before.restarts, job_events))
+    state = replace(
+        state,
+        outages=outages(job_events, before.events, before.outages),
+        restarts=restart_instants(before.restarts, job_events),
+    )
     states = entered_states(state.answers, older_events)
     restarts = restarts_of(states)
     taskmanagers = TaskManagerHistory([*before.taskmanagers, *update.taskmanagers], restarts)
-    state = replace(state, taskmanagers=taskmanagers.remembered())
     state = replace(
-        state, starts=_starts(update, before, state, job_events, states, surroundings.names)
+        state,
+        taskmanagers=taskmanagers.remembered(),
+        starts=_starts(update, before, state, job_events, states, surroundings.names),
     )
     lost = lost_mentions(losses_of_job(state.taskmanager_losses, states))
     types = types_of(state.snapshots)
@@ -119,8 +123,11 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         types,
         state.failures,
     )
-    state = replace(state, restarts=restart_instants(state.restarts, (), annotated))
-    state = replace(state, starts=with_causes(state.starts, annotated, surroundings.life.failures))
+    state = replace(
+        state,
+        restarts=restart_instants(state.restarts, (), annotated),
+        starts=with_causes(state.starts, annotated, surroundings.life.failures),
+    )
     trend = size_trend(facts, annotated, folded.older)
     current = job_current(
         state.answers, facts, state.pressure, older_events, folded.older, types
@@ -203,10 +210,10 @@ def _starts(
     update: JobUpdate,
     before: JobState,
     state: JobState,
-    events: Sequence[Row],
+    events: RowList,
     states: Sequence[tuple[int, str]],
     names: Names,
-) -> Sequence[Row]:
+) -> RowList:
     may_change = update.vertex_starts or any(
         event["kind"] in REPORTED_BY for event in update.events
     )
@@ -234,24 +241,24 @@ def _new_hosts(
     return (hosts if hosts_digest != before.reported_hosts else []), hosts_digest
 
 
-def _new_annotations(annotated: Sequence[Row], before: JobState) -> tuple[list[Row], list[int]]:
+def _new_annotations(annotated: RowList, before: JobState) -> tuple[list[Row], list[int]]:
     hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
     reported = set(before.reported_annotations)
-    new = [entry for entry, hash_ in zip(annotated, hashes, strict=True) if hash_ not in reported]
-    return new, sorted(hashes)
+    hashed = zip(annotated, hashes, strict=True)
+    return [entry for entry, hash_ in hashed if hash_ not in reported], sorted(hashes)
 
 
-def _next_state(update: JobUpdate, before: JobState, events: Sequence[Row]) -> JobState:
-    first = first_of_chain(restart_instants(before.restarts, events))
+def _next_state(update: JobUpdate, before: JobState, events: RowList) -> JobState:
+    chain_start = first_of_chain(restart_instants(before.restarts, events))
     return replace(
         before,
         answers=retention.answers([*before.answers, *update.answers]),
-        events=retention.events(events, first),
+        events=retention.events(events, chain_start),
         placements=retention.placements([*before.placements, *update.placements]),
         pressure=retention.pressure([*before.pressure, *update.pressure]),
-        counters=retention.counters([*before.counters, *answers(update.vertex_windows)]),
+        counters=retention.counters([*before.counters, *newest_readings(update.vertex_windows)]),
         gauges=retention.gauges([*before.gauges, *update.vertex_gauges]),
-        failures=retention.failures([*before.failures, *update.exceptions], first),
+        failures=retention.failures([*before.failures, *update.exceptions], chain_start),
         uploads=retention.uploads([*before.uploads, *update.uploads]),
         taskmanager_losses=retention.taskmanager_losses(
             [*before.taskmanager_losses, *update.taskmanager_losses]
@@ -268,9 +275,9 @@ def _windows_to_judge(
     before: JobState,
     recomputed: dict[CheckpointKey, Row],
     current: Row,
-    lost: Sequence[Row],
+    losses: RowList,
 ) -> tuple[list[int], int]:
-    """Starts of the windows to judge, and their end. ``lost``: lost TaskManagers."""
+    """Starts of the windows to judge, and their end. ``losses``: lost TaskManagers."""
     earlier = {
         key: _as_pending(fact) for fact in before.facts if (key := key_of(fact)) in recomputed
     }
@@ -281,19 +288,19 @@ def _windows_to_judge(
             if earlier.get(key) != _as_pending(fact)
         ),
         *(fact["end_time"] for fact in recomputed.values()),
-        *(min(row["ts"], row["observed_at"]) for row in lost),
+        *(min(row["ts"], row["observed_at"]) for row in losses),
         *_instants(update),
     ]
-    dated = [at for at in instants if at is not None]
+    known_instants = [at for at in instants if at is not None]
     ended_ms = current["end_time"] if current["state"] in OVER_STATES else None
     if current["state"] == NOT_LISTED:
         # Log lines and samples may be newer than the last listing; then their minute is the last.
         ended_ms = largest(ended_ms, before.judged_start)
-    if ended_ms is not None:  # the job may be submitted again, in vain
+    if ended_ms is not None:  # Flink may ignore a new submission of the job
         ignored = (event["ts"] for event in update.events if event["kind"] == "submission_ignored")
         ended_ms = largest(ended_ms, *ignored)
-    starts = judged_starts(dated, before.judged_start, ended_ms)
-    return starts, largest(*dated, before.judged_to) or 0
+    starts = judged_starts(known_instants, before.judged_start, ended_ms)
+    return starts, largest(*known_instants, before.judged_to) or 0
 
 
 def _instants(update: JobUpdate) -> Iterator[int]:
@@ -313,10 +320,10 @@ def _history(
     update: JobUpdate,
     before: JobState,
     state: JobState,
-    events: Sequence[Row],
-    facts: Sequence[Row],
-    annotated: Sequence[Row],
-    full_states: Sequence[Row],
+    events: RowList,
+    facts: RowList,
+    annotated: RowList,
+    full_states: RowList,
     states: Sequence[tuple[int, str]],
 ) -> History:
     renewed = {(row["vertex_id"], row["window_start"]) for row in update.pressure}

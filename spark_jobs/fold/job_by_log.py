@@ -4,14 +4,14 @@ from spark_jobs.fold.rows import Row, rank
 
 
 def line_at(event: Row) -> int:
-    """At most when it was read: with a wrong time zone, it would stay the newest forever."""
+    """At most when it was read: a line of a wrong time zone would stay the newest forever."""
     ts, observed_at = int(event["ts"]), int(event["observed_at"])
     return min(ts, observed_at)
 
 
 def job_logged(events: Sequence[Row]) -> Row:
     instants = [line_at(event) for event in events]
-    named = [
+    names = [
         (line_at(event), event["job_name"]) for event in events if event["job_name"] is not None
     ]
     states = [
@@ -27,7 +27,7 @@ def job_logged(events: Sequence[Row]) -> Row:
     state = max(states, default=None)
     restored = max(restores, key=rank, default=(None, None, None, None))
     return {
-        "name": max(named)[1] if named else None,
+        "name": max(names)[1] if names else None,
         "state": state and state[2],
         "state_at": state and state[0],
         "start_time": max(

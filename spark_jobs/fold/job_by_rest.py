@@ -1,7 +1,7 @@
 from collections.abc import Callable, Sequence
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
-from spark_jobs.fold.rows import Row, first_known, largest, least, rank
+from spark_jobs.fold.rows import Row, RowList, first_known, largest, least, rank
 
 _RESTORE = ("restored_at", "restored_checkpoint_id", "restored_is_savepoint", "restored_path")
 
@@ -29,7 +29,7 @@ _VERTEX_FIELDS = ("vertex_id", "name", "parallelism", "status", "max_parallelism
 _SINGLE_VALUES = ("name", "start_time", "restarts", "flink_version", "parallelism")
 
 
-def job_reported(jobs: Sequence[Row]) -> Row:
+def job_reported(jobs: RowList) -> Row:
     """Each value is of the newest answer that has it. Values that belong together (state and end, a
     restore, the checkpoint settings, Flink's counters) are of one answer.
     """
@@ -91,19 +91,19 @@ def _has(name: str) -> Callable[[Row], bool]:
     return lambda row: row[name] is not None
 
 
-def _newest(jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]) -> Row:
-    """``names`` of the newest row that is ``having``, or {}."""
-    kept = [row for row in jobs if having(row)]
-    if not kept:
+def _newest(jobs: RowList, names: Sequence[str], is_valid: Callable[[Row], bool]) -> Row:
+    """Columns ``names`` of the newest row that ``is_valid``, or {}."""
+    valid = [row for row in jobs if is_valid(row)]
+    if not valid:
         return {}
-    newest = max((row["observed_at"], row["commit_seq"] or 0) for row in kept)
-    tied = [row for row in kept if (row["observed_at"], row["commit_seq"] or 0) == newest]
+    newest = max((row["observed_at"], row["commit_seq"] or 0) for row in valid)
+    tied = [row for row in valid if (row["observed_at"], row["commit_seq"] or 0) == newest]
     row = (
         tied[0]
         if len(tied) == 1
         else max(tied, key=lambda entry: [rank(entry.get(name)) for name in names])
     )
-    # Rows remembered by an earlier version of Weir lack new columns.
+    # Rows of an earlier version of Weir lack new columns.
     return {name: row.get(name) for name in names}
 
 
@@ -133,7 +133,7 @@ def _graph(plan: Row) -> Row | None:
     }
 
 
-def _last_of_each_key(settings: Sequence[Row]) -> dict[str, str | None]:
+def _last_of_each_key(settings: RowList) -> dict[str, str | None]:
     return {
         setting["key"]: setting["value"]
         for setting in sorted(settings, key=rank)

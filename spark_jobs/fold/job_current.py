@@ -1,10 +1,17 @@
-from collections.abc import Sequence
-
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.job_by_log import job_logged
 from spark_jobs.fold.job_by_rest import job_reported
 from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint, trigger_order
-from spark_jobs.fold.rows import Row, Rows, first_known, largest, least, newest_by, percentile
+from spark_jobs.fold.rows import (
+    Row,
+    RowList,
+    Rows,
+    first_known,
+    largest,
+    least,
+    newest_by,
+    percentile,
+)
 from spark_jobs.fold.snapshots import Types, is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
 
@@ -18,10 +25,10 @@ _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "r
 
 
 def job_current(
-    jobs: Sequence[Row],
-    facts: Sequence[Row],
+    jobs: RowList,
+    facts: RowList,
     pressure: Rows,
-    events: Sequence[Row],
+    events: RowList,
     older: OlderFacts,
     types: Types,
 ) -> Row:
@@ -31,8 +38,8 @@ def job_current(
     state = _state(rest, logged)
     is_terminal = None if state is None else state in TERMINAL_STATES
     log_end = logged["state_at"] if is_terminal and logged["state"] == state else None
-    is_other_end = rest["state"] == NOT_LISTED and state != NOT_LISTED
-    restored = logged if _restored_by_log(rest, logged) else rest
+    is_rest_outdated = rest["state"] == NOT_LISTED and state != NOT_LISTED
+    restore = logged if _restored_by_log(rest, logged) else rest
     known_at = largest(
         older.as_of, *(fact["as_of"] for fact in facts), *(window["as_of"] for window in windows)
     )
@@ -42,14 +49,14 @@ def job_current(
         "state": state,
         "terminal": is_terminal,
         "start_time": first_known(rest["start_time"], logged["start_time"]),
-        "end_time": log_end if is_other_end else first_known(rest["end_time"], log_end),
+        "end_time": log_end if is_rest_outdated else first_known(rest["end_time"], log_end),
         "restarts": first_known(rest["restarts"], logged["restarts"]),
         **_last_completed([*facts, older.last_completed] if older.last_completed else facts),
         **_recent(facts),
         "pressured_share": largest(*(window["backpressured_share"] for window in windows)),
-        **{name: restored[name] for name in _RESTORE},
+        **{name: restore[name] for name in _RESTORE},
         "restored_is_savepoint": is_savepoint(
-            restored["restored_path"], restored["restored_is_savepoint"], types
+            restore["restored_path"], restore["restored_is_savepoint"], types
         ),
         "first_seen_at": least(
             rest["first_seen_at"],
@@ -86,14 +93,14 @@ def _restored_by_log(rest: Row, logged: Row) -> bool:
 def _last_completed(facts: Rows) -> Row:
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     last = max(completed, key=trigger_order, default={})
-    placed = max(
+    with_path = max(
         (fact for fact in completed if fact.get("external_path")), key=trigger_order, default={}
     )
     return {
         "last_completed_id": last.get("checkpoint_id"),
         "last_completed_at": first_known(last.get("end_time"), last.get("trigger_time")),
         "last_completed_ms": last.get("end_to_end_ms"),
-        "last_completed_path": placed.get("external_path"),
+        "last_completed_path": with_path.get("external_path"),
         "state_bytes": last.get("state_bytes"),
         "checkpointed_bytes": last.get("checkpointed_bytes"),
     }
@@ -101,9 +108,9 @@ def _last_completed(facts: Rows) -> Row:
 
 def _recent(facts: Rows) -> Row:
     recent = sorted((fact for fact in facts if fact["final"]), key=trigger_order)[-RECENT:]
-    counted = [fact for fact in recent if not fact["is_savepoint"]]
-    completed = [fact for fact in counted if fact["outcome"] == "completed"]
-    shown = [
+    checkpoints = [fact for fact in recent if not fact["is_savepoint"]]
+    completed = [fact for fact in checkpoints if fact["outcome"] == "completed"]
+    outcomes = [
         {name: fact[name] for name in ("checkpoint_id", "outcome", "is_savepoint")}
         for fact in recent
     ]
@@ -115,9 +122,9 @@ def _recent(facts: Rows) -> Row:
     whole_ms = sum(fact["slowest_end_to_end_ms"] or 0 for fact in completed)
     is_known = phase_ms[dominant] > 0
     return {
-        "recent_outcomes": shown or None,
-        "recent_total": len(counted) if recent else None,
-        "recent_failed": sum(fact["outcome"] in FAILED_OUTCOMES for fact in counted)
+        "recent_outcomes": outcomes or None,
+        "recent_total": len(checkpoints) if recent else None,
+        "recent_failed": sum(fact["outcome"] in FAILED_OUTCOMES for fact in checkpoints)
         if recent
         else None,
         "end_to_end_p95_ms": percentile((fact["end_to_end_ms"] for fact in completed), 0.95),

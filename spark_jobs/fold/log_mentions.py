@@ -4,7 +4,7 @@ from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.fold.downtime import words_of
-from spark_jobs.fold.mentions import Mention, at_least, by_log, restore_words
+from spark_jobs.fold.mentions import Mention, by_log, least_downtime, restore_words
 from spark_jobs.fold.rows import Row, grouped, iso, ordered
 from spark_jobs.fold.snapshots import Types
 
@@ -13,7 +13,7 @@ CAUSE_CHARS = 500
 
 def log_mentions(events: Sequence[Row], outages: Sequence[Row], types: Types) -> list[Mention]:
     return [mention for event in events for mention in _line_mentions(event, types)] + [
-        *_restarted(events, outages)
+        *_restarts(events, outages)
     ]
 
 
@@ -22,9 +22,9 @@ def _line_mentions(event: Row, types: Types) -> Iterator[Mention]:
     if kind == "job_submitted":
         yield by_log("deploy", "", "submitted", None, event)
     elif kind == "restored":
-        what = event["checkpoint_type"] and event["checkpoint_type"].lower()
+        word = event["checkpoint_type"] and event["checkpoint_type"].lower()
         subject, label, detail = restore_words(
-            what, event["checkpoint_id"], event["path"], event["job_id"], types
+            word, event["checkpoint_id"], event["path"], event["job_id"], types
         )
         yield by_log("restore", subject, label, detail, event)
     elif kind == "operator_event":
@@ -49,23 +49,23 @@ def _failure_mention(event: Row) -> Mention:
     )
 
 
-def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mention]:
-    begun = {outage["at"]: outage for outage in outages}
-    part_of = {at: outage for outage in outages for at in outage["restarts"][1:]}
+def _restarts(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mention]:
+    outage_of_start = {outage["at"]: outage for outage in outages}
+    outage_of_restart = {at: outage for outage in outages for at in outage["restarts"][1:]}
     state_events = (event for event in events if event["kind"] == "job_state")
     for process_events in grouped(state_events, "process").values():
         in_order = ordered(process_events, "ts", "file", "offset", "record_hash", "ordinal")
-        for event, following in zip(in_order, [*in_order[1:], None], strict=True):
+        for event, next_event in zip(in_order, [*in_order[1:], None], strict=True):
             if event["to_state"] != "RESTARTING":
                 continue
             label, detail, at = "restart", None, event["ts"]
-            if at in begun:
-                label, detail = words_of(begun[at])
-            elif at in part_of:
+            if at in outage_of_start:
+                label, detail = words_of(outage_of_start[at])
+            elif at in outage_of_restart:
                 label = message("restart before all tasks ran again")
-                detail = {"outage_began_at": iso(part_of[at]["at"])}
-            elif following is not None and following["to_state"] == "RUNNING":
-                detail = at_least(at, following["ts"])
+                detail = {"outage_began_at": iso(outage_of_restart[at]["at"])}
+            elif next_event is not None and next_event["to_state"] == "RUNNING":
+                detail = least_downtime(at, next_event["ts"])
             yield by_log("restart", "", label, detail, event)
 
 

@@ -39,7 +39,7 @@ class Mention:
         )
 
     @property
-    def place(self) -> Any:
+    def time_order(self) -> Any:
         return self.at_ms, self.by_log, self.detail is None, self.label, self._content
 
 
@@ -53,7 +53,7 @@ def by_log(kind: str, subject: str, label: str, detail: Row | None, row: Row) ->
     return Mention(kind, subject, row["ts"], True, label, detail, row["observed_at"])
 
 
-def at_least(began_at: int, running_at: int) -> Row:
+def least_downtime(began_at: int, running_at: int) -> Row:
     return {
         "began_at": iso(began_at),
         "job_running_at": iso(running_at),
@@ -62,22 +62,22 @@ def at_least(began_at: int, running_at: int) -> Row:
 
 
 def restore_words(
-    what: str | None, checkpoint_id: int | None, path: str | None, job_id: str, types: Types
+    kind: str | None, checkpoint_id: int | None, path: str | None, job_id: str, types: Types
 ) -> tuple[str, str, Row]:
-    """Subject, label and detail of a restore. ``what``: Flink calls another job's snapshot a
+    """Subject, label and detail of a restore. ``kind``: Flink calls another job's snapshot a
     "checkpoint" if the job claimed it, else a "savepoint".
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path
     claim_mode = (
-        message("NO_CLAIM or LEGACY") if what == "savepoint" else "CLAIM" if is_foreign else None
+        message("NO_CLAIM or LEGACY") if kind == "savepoint" else "CLAIM" if is_foreign else None
     )
-    was_savepoint = is_savepoint(path, None if what is None else what == "savepoint", types)
-    what = {None: None, True: "savepoint", False: "checkpoint"}[was_savepoint]
-    words = (message("restored from"), what or message("checkpoint or savepoint"), number)
+    was_savepoint = is_savepoint(path, None if kind is None else kind == "savepoint", types)
+    kind = {None: None, True: "savepoint", False: "checkpoint"}[was_savepoint]
+    words = (message("restored from"), kind or message("checkpoint or savepoint"), number)
     label = join_messages(filter(None, words), " ")
     return (
         number or "",
         label,
-        {"from": what, "checkpoint_id": checkpoint_id, "path": path, "claim_mode": claim_mode},
+        {"from": kind, "checkpoint_id": checkpoint_id, "path": path, "claim_mode": claim_mode},
     )

@@ -51,7 +51,7 @@ OUTCOME_OF_REASON: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """``reason`` "": an unexplained failure. ``ending``: the job's, if nothing else is reported."""
+    """``reason`` "": an unexplained failure. ``ending``: the job's, if only that shows it."""
 
     outcome: str
     reason: str | None
@@ -85,8 +85,8 @@ def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -
     reported = rest["failure_message"]
     by_rest = None
     if rest["status"] == "FAILED":
-        known = reason_of(reported)
-        by_rest = known.code if known else UNKNOWN_REASON
+        flink_reason = reason_of(reported)
+        by_rest = flink_reason.code if flink_reason else UNKNOWN_REASON
     by_log = (logged.decline.text, logged.failure.text)
     is_explained = by_rest not in _UNEXPLAINED
     text = first_known(*((reported, *by_log) if is_explained else (*by_log, reported)))
@@ -98,9 +98,9 @@ def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -
     if reason is None and logged.failure.at is not None:
         reason = logged.failure.reason or UNKNOWN_REASON
     if reason in LOST_WITH_JOB:
-        at = first_known(rest["failure_time"], logged.failure.at, trigger_time)
-        ending = ending_between(job.endings, trigger_time, at + DROPPED_WITHIN_MS)
-        return _lost_with_job(trigger_time, at, reason, text, ending, job)
+        lost_at = first_known(rest["failure_time"], logged.failure.at, trigger_time)
+        ending = ending_between(job.endings, trigger_time, lost_at + DROPPED_WITHIN_MS)
+        return _lost_with_job(trigger_time, lost_at, reason, text, ending, job)
     if reason is not None:
         return Outcome(outcome_of(reason), reason, text)
     ending = first_ending(job.endings, trigger_time, logged.triggered_at, job.timeout_ms)

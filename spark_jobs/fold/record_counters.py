@@ -19,7 +19,7 @@ MOST_SPAN_MS = 180_000
 UNKNOWN: Mapping[str, Any] = {"counted_ms": None, "counted_in_per_s": (), "counted_out_per_s": ()}
 
 
-def answers(vertex_windows: Rows) -> list[Row]:
+def newest_readings(vertex_windows: Rows) -> list[Row]:
     return [
         {name: row[name] for name in ("vertex_id", "window_start", "as_of")}
         | row["counters"]["newest"]
@@ -28,7 +28,7 @@ def answers(vertex_windows: Rows) -> list[Row]:
     ]
 
 
-class Earlier:
+class EarlierReadings:
     def __init__(self, reported: Rows) -> None:
         once = newest_by(reported, ("vertex_id", "window_start"), ("as_of",))
         self._answers = {
@@ -37,24 +37,24 @@ class Earlier:
         }
 
     def before(self, vertex_id: str, until_ms: int, since_ms: int) -> Row | None:
-        answers = self._answers.get(vertex_id, ())
-        place = bisect_right(answers, until_ms, key=itemgetter("at"))
-        newest = answers[place - 1] if place else None
+        readings = self._answers.get(vertex_id, ())
+        place = bisect_right(readings, until_ms, key=itemgetter("at"))
+        newest = readings[place - 1] if place else None
         return newest if newest and newest["at"] >= since_ms else None
 
 
-def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
+def rates(row: Row, earlier: EarlierReadings) -> Mapping[str, Any]:
     newest = row["counters"]["newest"]
     if newest is None:
         return UNKNOWN
-    # The first reading counts that has the most subtasks.
+    # Of the readings that have the most subtasks, the first counts.
     best, most = UNKNOWN, 0
     compared: list[Row] = []
     for reading in _readings(row, newest["at"], earlier):
         if any(reading is entry for entry in compared):
             continue  # far enough back for both spans
         compared.append(reading)
-        candidate = _since(reading, newest, row)
+        candidate = _rates(reading, newest, row)
         values = (*candidate["counted_in_per_s"], *candidate["counted_out_per_s"])
         count = len(values) - values.count(None)
         if count > most:
@@ -64,7 +64,7 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
     return best
 
 
-def _readings(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
+def _readings(row: Row, at_ms: int, earlier: EarlierReadings) -> Iterator[Row]:
     first = row["counters"]["first"]
     for least_ms in (WANTED_SPAN_MS, LEAST_SPAN_MS):
         if first is not None and at_ms - first["at"] >= least_ms:
@@ -73,10 +73,10 @@ def _readings(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
             yield reported
 
 
-def _since(since: Row, newest: Row, row: Row) -> Mapping[str, Any]:
-    span_ms = newest["at"] - since["at"]
+def _rates(start: Row, newest: Row, row: Row) -> Mapping[str, Any]:
+    span_ms = newest["at"] - start["at"]
     read, emitted = (
-        _per_second(newest, since, name, span_ms, row[f"{name}_per_s"] or ())
+        _per_second(newest, start, name, span_ms, row[f"{name}_per_s"] or ())
         for name in ("records_in", "records_out")
     )
     return (
@@ -87,7 +87,7 @@ def _since(since: Row, newest: Row, row: Row) -> Mapping[str, Any]:
 
 
 def _per_second(
-    newest: Row, since: Row, name: str, span_ms: int, meters: Sequence[float | None]
+    newest: Row, start: Row, name: str, span_ms: int, meters: Sequence[float | None]
 ) -> tuple[float | None, ...]:
     """Rates by subtask. None if the attempt changed, the counter fell, or it stood still (was not
     collected) while the meter was positive.
@@ -95,13 +95,13 @@ def _per_second(
     subtasks = len(newest["attempt"])
     of_subtasks = zip(
         newest["attempt"],
-        _per_subtask(since["attempt"], subtasks),
+        _per_subtask(start["attempt"], subtasks),
         newest[name],
-        _per_subtask(since[name], subtasks),
+        _per_subtask(start[name], subtasks),
         _per_subtask(meters, subtasks),
         strict=True,
     )
-    grown = [
+    rates_per_s = [
         (count - before) * 1000 / span_ms
         if attempt is not None
         and attempt == attempt_before
@@ -111,12 +111,8 @@ def _per_second(
         else None
         for attempt, attempt_before, count, before, meter in of_subtasks
     ]
-    return () if grown.count(None) == subtasks else tuple(grown)
+    return () if rates_per_s.count(None) == subtasks else tuple(rates_per_s)
 
 
 def _per_subtask(values: Sequence[Any], subtasks: int) -> Sequence[Any]:
-    return (
-        values
-        if len(values) == subtasks
-        else [*values[:subtasks], *[None] * (subtasks - len(values))]
-    )
+    return [*values[:subtasks], *[None] * (subtasks - len(values))]

@@ -1,5 +1,5 @@
-"""Instants of restarts. They are remembered longer than log lines, or an episode would lose its
-beginning if a job restarts every two seconds.
+"""Instants of restarts. They are remembered longer than log lines: if a job restarts every two
+seconds, an episode would lose its beginning.
 """
 
 from collections.abc import Sequence
@@ -28,5 +28,5 @@ def restart_instants(before: Sequence[int], events: Rows, annotated: Rows = ()) 
 def first_of_chain(restarts: Sequence[int]) -> Span | None:
     if not restarts:
         return None
-    begun = chain_begin(restarts)
-    return begun - FIRST_WITHIN_MS, begun + FIRST_WITHIN_MS
+    begin_ms = chain_begin(restarts)
+    return begin_ms - FIRST_WITHIN_MS, begin_ms + FIRST_WITHIN_MS

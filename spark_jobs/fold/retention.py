@@ -21,7 +21,6 @@ from spark_jobs.fold.rows import LINE, Row, Rows, grouped, newest_by, ordered, r
 
 EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
-"""A window may be judged again for ten minutes."""
 OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
 """Events that show the parts of a restart, besides those that rules read."""
 REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, *events_read()))
@@ -61,8 +60,8 @@ _BRIEF = OF_SUBTASKS.union(OF_OUTAGES)
 _LINE_ORDER = ("ts", "observed_at", "process", "record_hash", "ordinal")
 
 
-def each_once(located: Rows) -> list[Row]:
-    return ordered(newest_by(located, LINE, ("observed_at",)), *_LINE_ORDER)
+def each_once(lines: Rows) -> list[Row]:
+    return ordered(newest_by(lines, LINE, ("observed_at",)), *_LINE_ORDER)
 
 
 def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
@@ -160,30 +159,30 @@ def counters(answers: Rows) -> list[Row]:
 
 def gauges(rows: Rows) -> list[Row]:
     kept = _newest_of_vertices(rows, "ts", "observed_at", GAUGES_KEPT)
-    # Rows remembered by an earlier version of Weir lack new columns.
+    # Rows of an earlier version of Weir lack new columns.
     return ordered(({name: row.get(name) for name in _GAUGES} for row in kept), "ts", "vertex_id")
 
 
 def _newest_of_vertices(rows: Rows, at: str, version: str, most: int) -> list[Row]:
-    once = grouped(newest_by(rows, ("vertex_id", at), (version,)), "vertex_id")
-    return [row for of_vertex in once.values() for row in ordered(of_vertex, at)[-most:]]
+    unique = grouped(newest_by(rows, ("vertex_id", at), (version,)), "vertex_id")
+    return [row for of_vertex in unique.values() for row in ordered(of_vertex, at)[-most:]]
 
 
 def uploads(rows: Rows) -> list[Row]:
-    once = newest_by(rows, ("checkpoint_id", "trigger_time"), ("as_of",))
-    return ordered(once, "as_of", "trigger_time")[-UPLOADS:]
+    unique = newest_by(rows, ("checkpoint_id", "trigger_time"), ("as_of",))
+    return ordered(unique, "as_of", "trigger_time")[-UPLOADS:]
 
 
 def snapshots(rows: Rows) -> list[Row]:
     version = ("metadata_path", "metadata_bytes", "metadata_modified")
-    once = newest_by(rows, version, ("reader_version", "observed_at"))
-    return ordered(once, "observed_at", "metadata_path", "metadata_modified")[-SNAPSHOTS_KEPT:]
+    unique = newest_by(rows, version, ("reader_version", "observed_at"))
+    return ordered(unique, "observed_at", "metadata_path", "metadata_modified")[-SNAPSHOTS_KEPT:]
 
 
 def failures(rows: Rows, first: Span | None = None) -> list[Row]:
-    once = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
+    unique = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
     newest_first = sorted(
-        once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"])
+        unique, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"])
     )
     kept = newest_first[:FAILURES_KEPT]
     if first:
@@ -193,5 +192,5 @@ def failures(rows: Rows, first: Span | None = None) -> list[Row]:
 
 
 def taskmanager_losses(rows: Rows) -> list[Row]:
-    once = newest_by(rows, ("taskmanager_id", "life"), ("observed_at",))
-    return ordered(once, "ts", "taskmanager_id")[-TASKMANAGER_LOSSES_KEPT:]
+    unique = newest_by(rows, ("taskmanager_id", "life"), ("observed_at",))
+    return ordered(unique, "ts", "taskmanager_id")[-TASKMANAGER_LOSSES_KEPT:]

@@ -13,6 +13,8 @@ from spark_jobs.serving import Kind, ServingTable
 
 Row = dict[str, Any]
 Rows = Iterable[Row]
+RowList = Sequence[Row]
+"""Unlike ``Rows``, it can be read several times."""
 
 HOUR_MS = 3_600_000
 
@@ -54,8 +56,8 @@ def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]
     key_of = itemgetter(*keys)
     for index, row in enumerate(rows):
         key = key_of(row)
-        other = newest.get(key)
-        if other is None or _is_newer(row, rows[other], order):
+        known = newest.get(key)
+        if known is None or _is_newer(row, rows[known], order):
             newest[key] = index
     return list(newest.values())
 
@@ -77,7 +79,7 @@ def newest_known(rows: Rows, names: Iterable[str], order: Callable[[Row], Any]) 
             value = row[name]
             if value is None:
                 continue
-            # Values may be long lists, so they are only compared if two rows tie.
+            # Values may be long lists: they are only compared in a tie.
             if (
                 name not in newest
                 or position > newest[name]
@@ -110,7 +112,7 @@ def first_known(*values: Any) -> Any:
 
 
 def percentile(values: Iterable[float | None], part: float) -> float | None:
-    """Interpolated between the two nearest ranks."""
+    """``part``: 0…1; interpolated between the two nearest ranks."""
     return quantile(sorted(value for value in values if value is not None), part)
 
 

@@ -8,12 +8,13 @@ from spark_jobs.diagnosis.findings import Finding, Limits, Unknown
 from spark_jobs.diagnosis.plain import finding_to_plain, recovery_point_from_plain
 from spark_jobs.diagnosis.samples import JobWindow, RecoveryPoint
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
+from spark_jobs.fold.rows import first_known
 
 logger = logging.getLogger(__name__)
 
 Scoped = Mapping[str, Any]
-"""``key``, ``value``, and their scope: ``cluster`` and ``job_id``, empty for all. With ``job_name``,
-also later ids of that job.
+"""``key``, ``value``, and their scope: ``cluster`` and ``job_id``, empty for all. With
+``job_name``, also later ids of that job.
 """
 
 COLUMNS = tuple(field.name for field in fields(Finding) if not field.name.endswith("_ms"))
@@ -45,7 +46,7 @@ class Settings:
             self._points[job] = recovery_point_from_plain(point)
 
     def limits(self, cluster: str, job_id: str, name: str | None = None) -> Limits:
-        """Overrides by ``name`` of the job survive a new job id."""
+        """Overrides by the job's ``name`` survive a new job id."""
         by_name = self._job_ids.get((cluster, name), job_id) if name else job_id
         scopes = ((cluster, job_id), (cluster, by_name), (cluster, ""))
         scope = next((scope for scope in scopes if scope in self._overrides), ("", ""))
@@ -73,7 +74,7 @@ class Settings:
 def judged(
     windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None
 ) -> dict[str, Any]:
-    """``job_judgement`` of a job's windows, in order. ``occurrences``: ``finding_occurrence`` rows."""
+    """``job_judgement`` of ``windows``, in order. ``occurrences``: ``finding_occurrence`` rows."""
     occurrences: dict[tuple[str, str, int], dict[str, Any]] = {}
     unknowns: tuple[Unknown, ...] = ()
     for window in windows:
@@ -104,22 +105,20 @@ def with_recovery_point(window: JobWindow, point: RecoveryPoint | None) -> JobWi
 def _occurrence(finding: Finding, window: JobWindow) -> dict[str, Any]:
     plain = finding_to_plain(finding)
     seen_at_ms = min(int(plain["seen_at_ms"]), window.at_ms)
+    began_at_ms = first_known(
+        finding.began_at_ms, max(window.window_start_ms, window.start_time_ms or 0)
+    )
     instants = {
         "window_start": window.window_start_ms,
-        "began_at": min(seen_at_ms, _began_at_ms(finding, window)),
+        "began_at": min(seen_at_ms, began_at_ms),
         "seen_at": seen_at_ms,
         "as_of": window.at_ms,
     }
     return {"job_name": window.job_name, **{name: plain[name] for name in COLUMNS}, **instants}
 
 
-def _began_at_ms(finding: Finding, window: JobWindow) -> int:
-    if finding.began_at_ms is not None:
-        return finding.began_at_ms
-    return max(window.window_start_ms, window.start_time_ms or 0)
-
-
 def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:
+    """First and last start (epoch seconds) of consecutive windows."""
     return joined({"first": start // 1000, "last": start // 1000} for start in starts_ms)
 
 

@@ -1,5 +1,5 @@
 """Growth of a job's full state: the median of the slopes between all pairs of points (Theil and
-Sen) since the last change point. Points of less than an hour have no rate.
+Sen) since the last change point. Points that span less than an hour have no rate.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ MAX_POINTS = 60
 """At most 1,770 pairs, even for a month of checkpoints."""
 
 STEP_POINTS = 5
-"""At a step, all of this many sizes before it differ from all of as many after it."""
+"""This many sizes before a step are all smaller, or all larger, than as many after it."""
 STEP_RATIO = 0.5
 STEP_OVER_USUAL_CHANGE = 10
 STEP_MIN_BYTES = 1024 * 1024
@@ -35,10 +35,10 @@ def size_trend(facts: Rows, annotations: Rows, older: OlderFacts) -> Row | None:
     )
     cuts = [row["at"] for row in annotations if row["kind"] in ("restart", "restore")]
     changed_at = max([*_steps(points), *cuts], default=None)
-    since = points if changed_at is None else [point for point in points if point[0] >= changed_at]
+    recent = points if changed_at is None else [point for point in points if point[0] >= changed_at]
     return {
-        **_slope(since),
-        "points": len(since),
+        **_slope(recent),
+        "points": len(recent),
         "as_of": largest(older.completed_as_of, *(fact["as_of"] for fact in completed)),
     }
 

@@ -18,17 +18,19 @@ class Sizes(NamedTuple):
     uploaded: int | None
 
 
-def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "Writing") -> Sizes:
-    is_whole = bool(is_savepoint) or job.writes_everything
+def sizes(
+    figures: Row, logged: CheckpointLog, is_savepoint: bool | None, writing: "Writing"
+) -> Sizes:
+    is_whole = bool(is_savepoint) or writing.writes_everything
     if figures["checkpointed_bytes"] is not None or figures["state_bytes"] is not None:
         return sizes_in_rest(
             figures["state_bytes"], figures["checkpointed_bytes"], is_whole=is_whole
         )
-    if (
-        logged.completed_as_before_1_14
-        if job.version is None
-        else job.version < INCREMENTAL_SIZE_SINCE
-    ):
+    if writing.version is None:
+        is_old = logged.completed_as_before_1_14
+    else:
+        is_old = writing.version < INCREMENTAL_SIZE_SINCE
+    if is_old:
         return sizes_in_rest(logged.completed_bytes, None, is_whole=is_whole)
     return Sizes(logged.completed_bytes, None)
 
@@ -36,14 +38,14 @@ def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "
 def sizes_in_rest(
     state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole: bool = False
 ) -> Sizes:
-    """``is_whole``: the whole state was written, so a single size is also the full one."""
+    """``is_whole``: the whole state was written, so a single size is also the full size."""
     if checkpointed_bytes is not None:
         return Sizes(state_bytes, checkpointed_bytes)
     return Sizes(state_bytes if is_whole else None, state_bytes)
 
 
 class Writing(NamedTuple):
-    """How a job writes checkpoints: Flink version; always the whole state?"""
+    """``version``: of Flink. ``writes_everything``: every checkpoint writes the whole state."""
 
     version: tuple[int, ...] | None = None
     writes_everything: bool = False

@@ -1,5 +1,5 @@
 """Whether a job was restored from a savepoint: by the directory's name, else the type in its
-_metadata. Flink calls every snapshot that a job does not claim a savepoint.
+``_metadata``. Flink calls every snapshot that a job does not claim a savepoint.
 """
 
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from spark_jobs.fold.rows import Rows
 
-_PLACE = re.compile(r"/(?:(?P<checkpoint>chk-\d+)|savepoint-[^/]+)$")
+_DIRECTORY = re.compile(r"/(?:(?P<checkpoint>chk-\d+)|savepoint-[^/]+)$")
 _METADATA = re.compile(r"/+(_metadata)?/*$")
 _LOCAL = re.compile(r"^(file:)?/+")
 _S3 = re.compile(r"^s3[anp]://")
@@ -18,20 +18,19 @@ NO_TYPES: Types = {}
 
 
 def directory_of(path: str | None) -> str | None:
-    """Of a _metadata, with usual spellings as in ``ingest.uris``."""
+    """The directory of a snapshot or its ``_metadata``, spelled as in ``ingest.uris``."""
     if not path:
         return None
-    local = _LOCAL.sub("file:/", _METADATA.sub("", path))
-    return _S3.sub("s3://", local)
+    return _S3.sub("s3://", _LOCAL.sub("file:/", _METADATA.sub("", path)))
 
 
 def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool | None:
-    """``reported``: by Flink. If the directory is unknown, only False is reliable."""
+    """``reported``: Flink's word. If the directory is unknown, only False is reliable."""
     directory = directory_of(path)
     if directory is None:
         return False if reported is False else None
-    place = _PLACE.search(directory)
-    return types.get(directory) if place is None else place["checkpoint"] is None
+    match = _DIRECTORY.search(directory)
+    return types.get(directory) if match is None else match["checkpoint"] is None
 
 
 def types_of(snapshots: Rows) -> Types:
@@ -43,7 +42,7 @@ def types_of(snapshots: Rows) -> Types:
     return {directory_of(path) or "": kind for _, kind, path in sorted(known)}
 
 
-def unnamed(restored: Iterable[str | None]) -> set[str]:
+def untyped(restored: Iterable[str | None]) -> set[str]:
     """Directories whose names do not tell the snapshot's type."""
     directories = {directory for path in restored if (directory := directory_of(path))}
-    return {directory for directory in directories if not _PLACE.search(directory)}
+    return {directory for directory in directories if not _DIRECTORY.search(directory)}

@@ -14,11 +14,12 @@ FAILURE_CHARS = 500
 _RESTORED = ("restored_checkpoint_id", "restored_is_savepoint", "restored_path")
 
 
-def with_causes(starts: Rows, annotated: Rows, failures: Sequence[Failure]) -> list[Row]:
-    in_order = sorted(annotated, key=itemgetter("at", "subject"))
+def with_causes(starts: Rows, annotations: Rows, failures: Sequence[Failure]) -> list[Row]:
+    """``starts`` with failure, lost TaskManagers and restored snapshot."""
+    in_order = sorted(annotations, key=itemgetter("at", "subject"))
     lost = [annotation["at"] for annotation in in_order if annotation["kind"] == TASKMANAGER_LOST]
     restores = [annotation for annotation in in_order if annotation["kind"] == "restore"]
-    completed: list[Row] = []
+    results: list[Row] = []
     previous_end = 0
     for start in starts:
         begun_at = start["at"] if start["begun_at"] is None else start["begun_at"]
@@ -31,19 +32,19 @@ def with_causes(starts: Rows, annotated: Rows, failures: Sequence[Failure]) -> l
             )
             if failure is not None and failure.text:
                 causes["failure"] = failure.text[:FAILURE_CHARS]
-            since = max(begun_at - LOST_BEFORE_MS, previous_end)
-            count = bisect_right(lost, start["running_at"]) - bisect_right(lost, since)
+            lost_since = max(begun_at - LOST_BEFORE_MS, previous_end)
+            count = bisect_right(lost, start["running_at"]) - bisect_right(lost, lost_since)
             causes["lost_taskmanagers"] = max(count, causes["lost_taskmanagers"] or 0)
-        restored = [
+        details = [
             annotation["detail"]
             for annotation in restores
             if begun_at - DATED_WITHIN_MS < annotation["at"] <= start["running_at"]
         ]
-        if restored:
-            snapshot = restored[-1]
+        if details:
+            snapshot = details[-1]
             kind = snapshot["from"]
             values = (snapshot["checkpoint_id"], kind and kind == "savepoint", snapshot["path"])
             causes |= dict(zip(_RESTORED, values, strict=True))
-        completed.append({**start, **causes})
+        results.append({**start, **causes})
         previous_end = start["running_at"]
-    return completed
+    return results

@@ -1,5 +1,6 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from math import ceil
 from statistics import median_low
 from typing import Any
 
@@ -15,7 +16,6 @@ _TASK_FIELDS = (
     *(f"{part}_ms" for part in _PARTS),
 )
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
-"""A task straggles if it took this much longer than the median task of its vertex."""
 
 
 def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
@@ -27,7 +27,8 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
     running_at = max(task.running_at for task in tasks)
     restoring = [task.initializing_at for task in tasks if task.initializing_at is not None]
     restoring_at = max(restoring) if len(restoring) == len(tasks) else None
-    others = [task.running_at for task in tasks if task not in straggling]
+    timely = [task.running_at for task in tasks if task not in straggling]
+    named = max(ceil(len(tasks) / 100), len(straggling))
     slowest = sorted(tasks, key=lambda task: (-task.own_ms, task.vertex_id, task.subtask))
     return {
         "running_at": running_at,
@@ -38,7 +39,7 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
         "taskmanagers": len({task.taskmanager_id for task in tasks if task.taskmanager_id}) or None,
         "hosts": len({task.host for task in tasks if task.host}) or None,
         "stragglers": len(straggling),
-        "held_up_ms": max(running_at - max(others), 0) if straggling and others else 0,
+        "held_up_ms": max(running_at - max(timely), 0) if straggling and timely else 0,
         "detail": {
             "slowest": [
                 {
@@ -46,7 +47,7 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
                     "name": (names.get(task.vertex_id) or task.vertex_id)[:NAME_CHARS],
                     "straggles": task in straggling,
                 }
-                for task in slowest[: min(max(-(-len(tasks) // 100), len(straggling)), TASKS_NAMED)]
+                for task in slowest[: min(named, TASKS_NAMED)]
             ]
         },
     }

@@ -57,7 +57,7 @@ def latest(instants: Iterable[int], until: int) -> int | None:
     return max((at for at in instants if at <= until), default=None)
 
 
-def answered(rows: Rows, begins: Sequence[int]) -> Tasks:
+def tasks_by_rest(rows: Rows, begins: Sequence[int]) -> Tasks:
     attempts: dict[tuple[Any, ...], Task] = {}
     for row in rows:
         columns = [row[name] or () for name in _COLUMNS]
@@ -74,7 +74,7 @@ def answered(rows: Rows, begins: Sequence[int]) -> Tasks:
     return {at: [*tasks.values()] for at, tasks in newest.items()}
 
 
-def logged(events: Rows, remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
+def tasks_by_log(events: Rows, remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
     """Tasks of starts by the JobManager's log, if it has the deployment and the RUNNING of all.
     TaskManagers log by their own clocks. ``remembered``: earlier events.
     """
@@ -96,12 +96,11 @@ def logged(events: Rows, remembered: Sequence[Row], begins: Sequence[int]) -> Ta
     return {
         at: [_task(*key, task) for key, task in tasks.items()]
         for at, tasks in starts.items()
-        if all(map(_has_run, tasks.values()))
+        if all(
+            "deploying" in task and task.get("running", -1) >= task["deploying"]
+            for task in tasks.values()
+        )
     }
-
-
-def _has_run(task: Mapping[str, Any]) -> bool:
-    return "deploying" in task and task.get("running", -1) >= task["deploying"]
 
 
 def _task(vertex: str, subtask: int, task: Mapping[str, Any]) -> Task:

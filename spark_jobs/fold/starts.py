@@ -12,34 +12,36 @@ from typing import NamedTuple
 
 from spark_jobs.diagnosis.window_contents import STARTS
 from spark_jobs.fold.checkpoint_log import Names
-from spark_jobs.fold.rows import Row, Rows
+from spark_jobs.fold.rows import Row, RowList, Rows
 from spark_jobs.fold.start_summary import summary
-from spark_jobs.fold.start_tasks import answered, latest, logged
+from spark_jobs.fold.start_tasks import latest, tasks_by_log, tasks_by_rest
 
 SAME_MS = 1_000
 REPORTED_BY = frozenset({"job_state", "job_submitted", "task_deployed", "task_state"})
-_BEFORE = ("detect", "graph", "cancel", "wait", "failed_attempts")
-PARTS = (*_BEFORE, "slots", "deploy", "restore")
+_PHASES_BEFORE = ("detect", "graph", "cancel", "wait", "failed_attempts")
+PARTS = (*_PHASES_BEFORE, "slots", "deploy", "restore")
 
 
 class Life(NamedTuple):
-    answers: Sequence[Row]
-    events: Sequence[Row]
-    remembered: Sequence[Row]
+    """``remembered``: earlier events. ``names``: by vertex."""
+
+    answers: RowList
+    events: RowList
+    remembered: RowList
     states: Sequence[tuple[int, str]]
-    outages: Sequence[Row]
+    outages: RowList
     names: Names
 
 
-def job_starts(life: Life, new_rows: Rows, known: Sequence[Row]) -> list[Row]:
+def job_starts(life: Life, new_rows: Rows, known: RowList) -> list[Row]:
     """The newest starts after which all tasks ran, oldest first. ``new_rows``: of
     ``vertex_starts``; ``known``: earlier results. REST is preferred to the log.
     """
     begins = _begins(life, known)
     by_instant = {entry["at"]: entry for entry in known}
     for source, tasks_of in (
-        ("log", logged(life.events, life.remembered, begins)),
-        ("rest", answered(new_rows, begins)),
+        ("log", tasks_by_log(life.events, life.remembered, begins)),
+        ("rest", tasks_by_rest(new_rows, begins)),
     ):
         for at, tasks in tasks_of.items():
             before = by_instant.get(at)
@@ -50,7 +52,7 @@ def job_starts(life: Life, new_rows: Rows, known: Sequence[Row]) -> list[Row]:
     return [{**entry, **_beginning(entry, life, begins)} for entry in kept]
 
 
-def _begins(life: Life, known: Sequence[Row]) -> list[int]:
+def _begins(life: Life, known: RowList) -> list[int]:
     """When each start began: by an earlier result, else REST, else the log."""
     by_rest = {
         entry["since"]
@@ -72,22 +74,22 @@ def _beginning(start: Row, life: Life, begins: Sequence[int]) -> Row:
     if start.get("begun_at") is not None and "cancel" not in parts:
         kind, restarts = start["kind"], start.get("restarts")
         begun_at = start["begun_at"]
-        parts = {name: start[f"{name}_ms"] for name in _BEFORE}
+        parts = {name: start[f"{name}_ms"] for name in _PHASES_BEFORE}
     if kind == "restart" and (start.get("kind") == "rescale" or _is_rescaled(life.answers, at)):
         kind = "rescale"
     return {
         "kind": kind,
         "begun_at": begun_at,
-        "total_ms": _since(begun_at, start["running_at"]),
+        "total_ms": _elapsed_ms(begun_at, start["running_at"]),
         "restarts": restarts,
-        **{f"{name}_ms": parts.get(name) for name in _BEFORE},
+        **{f"{name}_ms": parts.get(name) for name in _PHASES_BEFORE},
         "slots_ms": max(start["deployed_at"] - at, 0),
         "as_of": start["running_at"],
     }
 
 
 def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None, int | None, Row]:
-    """Kind and begin of the start, number of restarts, and ms of phases before ``at``."""
+    """Kind, begin, number of restarts, and ms of phases before ``at``."""
     outage = next(
         (
             outage
@@ -106,44 +108,44 @@ def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None
             len(outage["restarts"]),
             {"detect": outage["detect_ms"], **before, "wait": max(wait_ms, 0)},
         )
-    after = latest(begins, at - SAME_MS) or 0
+    previous_start = latest(begins, at - SAME_MS) or 0
     by_log = (event["ts"] for event in life.events if event["kind"] == "job_submitted")
-    submitted = [
+    submissions = [
         since
         for since in chain((answer["start_time"] for answer in life.answers), by_log)
-        if since is not None and since > after
+        if since is not None and since > previous_start
     ]
-    begun_at = latest(submitted, at)
+    begun_at = latest(submissions, at)
     # The adaptive scheduler cancels running tasks and makes a new execution graph.
-    stopped = [
+    stops = [
         since
         for since, state in life.states
-        if state in ("RESTARTING", "CANCELLING") and after < since <= at
+        if state in ("RESTARTING", "CANCELLING") and previous_start < since <= at
     ]
-    if begun_at is not None or not stopped:
-        return "start", begun_at, None, {"graph": _since(begun_at, at)}
+    if begun_at is not None or not stops:
+        return "start", begun_at, None, {"graph": _elapsed_ms(begun_at, at)}
     cancelled_at = latest(
-        (since for since, state in life.states if state == "CANCELED" and since > stopped[0]), at
+        (since for since, state in life.states if state == "CANCELED" and since > stops[0]), at
     )
-    parts = {} if cancelled_at is None else {"cancel": cancelled_at - stopped[0]}
+    parts = {} if cancelled_at is None else {"cancel": cancelled_at - stops[0]}
     return (
         "restart",
-        stopped[0],
+        stops[0],
         1,
-        {**parts, "wait": at - (stopped[0] if cancelled_at is None else cancelled_at)},
+        {**parts, "wait": at - (stops[0] if cancelled_at is None else cancelled_at)},
     )
 
 
-def _since(begun_at: int | None, ended_at: int) -> int | None:
+def _elapsed_ms(begun_at: int | None, ended_at: int) -> int | None:
     return None if begun_at is None else ended_at - begun_at
 
 
-def _is_rescaled(answers: Sequence[Row], at: int) -> bool:
-    seen = [
+def _is_rescaled(answers: RowList, at: int) -> bool:
+    plans = [
         (answer["observed_at"], _parallelism(answer)) for answer in answers if answer["vertices"]
     ]
-    before = [parallelism for observed_at, parallelism in seen if observed_at < at]
-    after = [parallelism for observed_at, parallelism in seen if observed_at > at]
+    before = [parallelism for observed_at, parallelism in plans if observed_at < at]
+    after = [parallelism for observed_at, parallelism in plans if observed_at > at]
     return bool(before and after) and any(
         after[0].get(vertex, size) != size for vertex, size in before[-1].items()
     )

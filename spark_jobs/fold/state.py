@@ -6,7 +6,7 @@ import orjson
 from zstandard import ZstdCompressor, ZstdDecompressor
 
 from spark_jobs.fold.older_facts import OlderFacts
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import RowList
 
 _NAMES, _VALUES = "names", "values"
 
@@ -14,45 +14,45 @@ _NAMES, _VALUES = "names", "values"
 @dataclass(frozen=True)
 class JobState:
     """``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints in ``anchors``;
-    others triggered up to ``released_to`` are only in the lake. ``facts``: those since
-    ``facts_since`` (None: all), and earlier pending ones. ``stand_ins``: facts whose trigger no
+    rows of others triggered up to ``released_to`` are only in the lake. ``facts``: since
+    ``facts_since`` (None: all), and earlier pending facts. ``stand_ins``: facts whose trigger no
     source reported. ``unplaced``: executions without a known task or host, by checkpoint.
     ``reported_…``: hashes of the last results. ``judged_start``, ``judged_to``: start and end of
     the newest judged window.
     """
 
-    answers: Sequence[Row] = ()
-    events: Sequence[Row] = ()
-    placements: Sequence[Row] = ()
-    pressure: Sequence[Row] = ()
-    vertex_windows: Sequence[Row] = ()
-    counters: Sequence[Row] = ()
-    gauges: Sequence[Row] = ()
-    failures: Sequence[Row] = ()
-    uploads: Sequence[Row] = ()
-    snapshots: Sequence[Row] = ()
-    vertex_states: Sequence[Row] = ()
-    checkpoints: Sequence[Row] = ()
-    vertex_checkpoints: Sequence[Row] = ()
-    lines: Sequence[Row] = ()
-    anchors: Sequence[Row] = ()
+    answers: RowList = ()
+    events: RowList = ()
+    placements: RowList = ()
+    pressure: RowList = ()
+    vertex_windows: RowList = ()
+    counters: RowList = ()
+    gauges: RowList = ()
+    failures: RowList = ()
+    uploads: RowList = ()
+    snapshots: RowList = ()
+    vertex_states: RowList = ()
+    checkpoints: RowList = ()
+    vertex_checkpoints: RowList = ()
+    lines: RowList = ()
+    anchors: RowList = ()
     released_to: int | None = None
-    triggers: Sequence[Row] = ()
-    stand_ins: Sequence[Row] = ()
-    unplaced: Sequence[Row] = ()
-    facts: Sequence[Row] = ()
+    triggers: RowList = ()
+    stand_ins: RowList = ()
+    unplaced: RowList = ()
+    facts: RowList = ()
     facts_since: int | None = None
     older: OlderFacts = field(default_factory=OlderFacts)
-    outages: Sequence[Row] = ()
+    outages: RowList = ()
     restarts: Sequence[int] = ()
-    starts: Sequence[Row] = ()
-    taskmanager_losses: Sequence[Row] = ()
-    taskmanagers: Sequence[Row] = ()
+    starts: RowList = ()
+    taskmanager_losses: RowList = ()
+    taskmanagers: RowList = ()
     reported_annotations: Sequence[int] = ()
     reported_hosts: int | None = None
     judged_start: int | None = None
     judged_to: int | None = None
-    judged_runs: Sequence[Row] = ()
+    judged_runs: RowList = ()
 
     def packed(self) -> bytes:
         fields = vars(self) | {"older": vars(self.older)}
@@ -72,12 +72,13 @@ def unpacked(packed: bytes | None) -> JobState:
     return JobState(**fields | {"older": OlderFacts(**older)})
 
 
-def _known_fields(part: type[JobState | OlderFacts], values: Mapping[str, Any]) -> dict[str, Any]:
-    names = part.__dataclass_fields__
+def _known_fields(class_: type[JobState | OlderFacts], values: Mapping[str, Any]) -> dict[str, Any]:
+    names = class_.__dataclass_fields__
     return {name: _rows(value) for name, value in values.items() if name in names}
 
 
 def _table(value: Any) -> Any:
+    """Rows with equal columns as names and lists of values; any other value unchanged."""
     if not isinstance(value, list | tuple) or len(value) < 2 or not isinstance(value[0], Mapping):
         return value
     shapes = set(map(tuple, value))

@@ -35,7 +35,7 @@ LINGERS_MS = 2_000
 REASON_CHARS = NAME_CHARS = 300
 LIVES_KEPT, JOBS_KEPT = 2_000, 100
 KEPT_MS = 7 * 86_400_000
-"""As long as executions are remembered."""
+"""Executions are remembered as long."""
 
 WORDS: Mapping[str, str] = {
     "oom_killed": message("killed for memory"),
@@ -77,7 +77,7 @@ _SAMPLE_COLUMNS = (
     "managed_memory_bytes",
     "network_memory_bytes",
 )
-_NOTHING: Row = dict.fromkeys(
+_NEW_LIFE: Row = dict.fromkeys(
     (
         *(name for name in TASKMANAGER_LIFE.column_names if name != "cluster"),
         "lost_at",
@@ -96,10 +96,10 @@ got the present end as a loss.
 
 
 class _Sign(NamedTuple):
-    """``what``: ended, suspected, registered or seen, which is the order in a tie."""
+    """``kind``: ended, suspected, registered or seen, which is the order in a tie."""
 
     at: int
-    what: int
+    kind: int
     taskmanager_id: str
     observed_at: int
     row: Row
@@ -116,24 +116,24 @@ def lives(
     """
     by_id: dict[str, list[Row]] = {}
     for row in sorted(previous, key=itemgetter("taskmanager_id", "life")):
-        by_id.setdefault(row["taskmanager_id"], []).append({**_NOTHING, **row})
+        by_id.setdefault(row["taskmanager_id"], []).append({**_NEW_LIFE, **row})
     previous_lives = {(row["taskmanager_id"], row["life"]): row for row in previous}
     signs = [*_line_signs(lines), *_sample_signs(samples), *_exception_signs(exceptions)]
     for sign in sorted(signs, key=lambda sign: (*sign[:4], rank(sign.row))):
-        _TAKE[sign.what](by_id.setdefault(sign.taskmanager_id, []), sign)
-    sampled_at = largest(*(life["sampled_at"] for own in by_id.values() for life in own))
+        _APPLY[sign.kind](by_id.setdefault(sign.taskmanager_id, []), sign)
+    sampled_at = largest(*(life["sampled_at"] for id_lives in by_id.values() for life in id_lives))
     perhaps_lost = {
         name
-        for name, own in by_id.items()
-        if any(life["lost_at"] is not None or life["suspected_at"] is not None for life in own)
+        for name, id_lives in by_id.items()
+        if any(life["lost_at"] is not None or life["suspected_at"] is not None for life in id_lives)
     }
     stays = _stays(executions, perhaps_lost)
     all_lives = []
-    for name, own in by_id.items():
-        first = own[0]["life"] or 0 if own else 0
-        for index, life in enumerate(own):
+    for name, id_lives in by_id.items():
+        first = id_lives[0]["life"] or 0 if id_lives else 0
+        for index, life in enumerate(id_lives):
             life["life"] = first + index
-            previous_end = own[index - 1]["ended_at"] or 0 if index else 0
+            previous_end = id_lives[index - 1]["ended_at"] or 0 if index else 0
             previous_life = previous_lives.get((name, life["life"]))
             _end(life, previous_life, sampled_at)
             _inform(life, previous_life, stays.get(name, ()), previous_end)
@@ -142,8 +142,7 @@ def lives(
 
 
 def reason_of(loss: Row) -> str:
-    words: str = loss["detail"] or WORDS[loss["ended_by"]]
-    return words
+    return str(loss["detail"] or WORDS[loss["ended_by"]])
 
 
 def lost_mentions(losses: Rows) -> Iterator[Mention]:
@@ -226,33 +225,33 @@ def _sample_signs(samples: Rows) -> Iterator[_Sign]:
         if row["ts"] is not None:
             jobs = dict.fromkeys(slot["job_id"] for slot in row["allocated_slots"] or ())
             values = {name: row[name] for name in ("host", *_SAMPLE_COLUMNS)}
-            # It is 0 before the first heartbeat.
+            # ``last_heartbeat`` is 0 before the first heartbeat.
             heartbeat = row["last_heartbeat"] or row["ts"]
             sign = _sign(row, _SEEN, row["taskmanager_id"], sampled_at=row["ts"], jobs=jobs)
             yield sign._replace(at=min(heartbeat, row["ts"]), row={**sign.row, **values})
 
 
-def _sign(row: Row, what: int, name: str, **values: Any) -> _Sign:
-    return _Sign(row["ts"], what, name[:NAME_CHARS], row["observed_at"], values)
+def _sign(row: Row, kind: int, name: str, **values: Any) -> _Sign:
+    return _Sign(row["ts"], kind, name[:NAME_CHARS], row["observed_at"], values)
 
 
-def _see(own: list[Row], sign: _Sign) -> None:
-    place = _place(own, sign.at)
+def _see(lives: list[Row], sign: _Sign) -> None:
+    place = _place(lives, sign.at)
     if place is None:
-        own[:] = own or [_life(sign)]
-        life = own[0]
+        lives[:] = lives or [_life(sign)]
+        life = lives[0]
     else:
-        life = own[place]
+        life = lives[place]
         if life["lost_at"] is not None and sign.at > life["lost_at"]:
-            if sign.what == _SEEN and sign.at <= life["lost_at"] + LINGERS_MS:
+            if sign.kind == _SEEN and sign.at <= life["lost_at"] + LINGERS_MS:
                 return
-            if place + 1 == len(own):
-                own.append(_life(sign))
-            life = own[place + 1]
+            if place + 1 == len(lives):
+                lives.append(_life(sign))
+            life = lives[place + 1]
     life["born_at"] = least(life["born_at"], sign.at)
     life["as_of"] = largest(life["as_of"], sign.observed_at)
     life["host"] = life["host"] or sign.row["host"]
-    if sign.what == _REGISTERED:
+    if sign.kind == _REGISTERED:
         life["host"] = sign.row["host"] or life["host"]
         return
     life["seen_at"] = largest(life["seen_at"], sign.at)
@@ -271,33 +270,35 @@ def _see(own: list[Row], sign: _Sign) -> None:
     life["slot_jobs"] = [{"job_id": job_id, "at": at} for job_id, at in newest]
 
 
-def _suspect(own: list[Row], sign: _Sign) -> None:
-    place = _place(own, sign.at)
+def _suspect(lives: list[Row], sign: _Sign) -> None:
+    place = _place(lives, sign.at)
     if place is None:
-        if own:
+        if lives:
             return
-        own.append(_life(sign) | {"suspected_at": sign.at})
+        lives.append(_life(sign) | {"suspected_at": sign.at})
         place = 0
-    life = own[place]
+    life = lives[place]
     if life["lost_at"] is not None or (life["seen_at"] or 0) > sign.at + ALIVE_AFTER_MS:
         return
     life["suspected_at"] = least(life["suspected_at"], sign.at)
     life["as_of"] = largest(life["as_of"], sign.observed_at)
 
 
-def _lose(own: list[Row], sign: _Sign) -> None:
-    place = _place(own, sign.at)
+def _lose(lives: list[Row], sign: _Sign) -> None:
+    place = _place(lives, sign.at)
     if place is None:
         # The first known life may end with this loss, which another process noticed later.
-        after = own[0] if own and own[0]["born_at"] is None and own[0]["lost_at"] else None
-        if after is None or after["lost_at"] - sign.at > NOTICED_WITHIN_MS:
-            own.insert(0, _life(sign))
+        next_life = (
+            lives[0] if lives and lives[0]["born_at"] is None and lives[0]["lost_at"] else None
+        )
+        if next_life is None or next_life["lost_at"] - sign.at > NOTICED_WITHIN_MS:
+            lives.insert(0, _life(sign))
         place = 0
-    life = own[place]
+    life = lives[place]
     lost_at = life["lost_at"]
     if lost_at is not None and sign.at - lost_at > NOTICED_WITHIN_MS:
         life = _life(sign)
-        own.insert(place + 1, life)
+        lives.insert(place + 1, life)
     elif (
         (life["seen_at"] or 0) > sign.at + LINGERS_MS
         if lost_at is None
@@ -305,9 +306,9 @@ def _lose(own: list[Row], sign: _Sign) -> None:
     ):
         # The TaskManager came back after the loss: the known life is split.
         came_back = life["seen_at"] if (life["seen_at"] or 0) > sign.at else None
-        own.insert(place + 1, {**life, "born_at": came_back, "informed_jobs": None})
+        lives.insert(place + 1, {**life, "born_at": came_back, "informed_jobs": None})
         life |= _life(sign) | {name: life[name] for name in ("born_at", "host", *_SAMPLE_COLUMNS)}
-        life |= {"seen_at": sign.at, "slot_jobs": own[place + 1]["slot_jobs"]}
+        life |= {"seen_at": sign.at, "slot_jobs": lives[place + 1]["slot_jobs"]}
     if life["lost_at"] is None or (
         (_CERTAINTY[sign.row["ended_by"]], sign.at) < (_CERTAINTY[life["lost_by"]], life["lost_at"])
     ):
@@ -318,17 +319,17 @@ def _lose(own: list[Row], sign: _Sign) -> None:
     life["as_of"] = largest(life["as_of"], sign.observed_at)
 
 
-_TAKE = {_ENDED: _lose, _SUSPECTED: _suspect, _REGISTERED: _see, _SEEN: _see}
+_APPLY = {_ENDED: _lose, _SUSPECTED: _suspect, _REGISTERED: _see, _SEEN: _see}
 
 
 def _life(sign: _Sign) -> Row:
-    return _NOTHING | {"taskmanager_id": sign.taskmanager_id, "as_of": sign.observed_at}
+    return _NEW_LIFE | {"taskmanager_id": sign.taskmanager_id, "as_of": sign.observed_at}
 
 
-def _place(own: Sequence[Row], at_ms: int) -> int | None:
+def _place(lives: Sequence[Row], at_ms: int) -> int | None:
     begun = [
         place
-        for place, life in enumerate(own)
+        for place, life in enumerate(lives)
         if least(life["born_at"], life["lost_at"], life["suspected_at"]) <= at_ms
     ]
     return begun[-1] if begun else None
@@ -355,14 +356,14 @@ def _end(life: Row, before: Row | None, sampled_at: int | None) -> None:
 
 
 def _stays(executions: Rows, names: set[str]) -> dict[str, list[tuple[str, int, int]]]:
-    """TaskManager → (job, when a subtask was deployed there, when the next)."""
+    """TaskManager → (job, deployment of a subtask there, its next deployment), in epoch ms."""
     stays: dict[str, list[tuple[str, int, int]]] = {}
-    dated = (
+    deployed = (
         row
         for row in (executions if names else ())
         if row["job_id"] is not None and row["deployed_at"] is not None
     )
-    for attempts in grouped(dated, "job_id", "vertex_id", "task", "subtask").values():
+    for attempts in grouped(deployed, "job_id", "vertex_id", "task", "subtask").values():
         in_order = sorted(attempts, key=itemgetter("deployed_at", "execution_id"))
         ends = [*(row["deployed_at"] for row in in_order[1:]), _NEVER]
         for row, left_at in zip(in_order, ends, strict=True):

@@ -1,5 +1,5 @@
 """Samples of the TaskManagers on which a job has slots. Memory that a restart leaks stays until the
-JVM ends, so the newest sample between two restarts is kept.
+JVM ends, so the newest sample between two restarts, of a *spell*, is kept.
 """
 
 from bisect import bisect_left, bisect_right
@@ -35,31 +35,27 @@ def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
 
 class TaskManagerHistory:
     def __init__(self, rows: Rows = (), restarts: Sequence[int] = ()) -> None:
-        self._thinned = _thinned(rows, restarts)
+        self._thinned = _newest_of_minutes(rows, restarts)
         self._instants = [row["ts"] for row in self._thinned]
-        self._read = 0
+        self._rows_read = 0
         self._last_of_spell: dict[str, dict[int, Row]] = {}
 
     def remembered(self) -> list[Row]:
         return self._rows_before(self._instants[-1] + 1) if self._instants else []
 
     def before(self, end_ms: int) -> tuple[TaskManagerSample, ...]:
-        return (
-            tuple(sample(TaskManagerSample, row) for row in self._rows_before(end_ms))
-            if self._instants
-            else ()
-        )
+        return tuple(sample(TaskManagerSample, row) for row in self._rows_before(end_ms))
 
     def _rows_before(self, end_ms: int) -> list[Row]:
-        if self._read and self._instants[self._read - 1] >= end_ms:
-            self._read, self._last_of_spell = 0, {}
-        while self._read < len(self._instants) and self._instants[self._read] < end_ms:
-            row = self._thinned[self._read]
+        if self._rows_read and self._instants[self._rows_read - 1] >= end_ms:
+            self._rows_read, self._last_of_spell = 0, {}
+        while self._rows_read < len(self._instants) and self._instants[self._rows_read] < end_ms:
+            row = self._thinned[self._rows_read]
             spells = self._last_of_spell.setdefault(row["taskmanager_id"], {})
             spells[row["restarts"]] = row
             if len(spells) > SPELLS_KEPT:
                 del spells[min(spells)]
-            self._read += 1
+            self._rows_read += 1
         newest = {
             name: max(row["ts"] for row in spells.values())
             for name, spells in self._last_of_spell.items()
@@ -68,14 +64,14 @@ class TaskManagerHistory:
             (-at, name) for name, at in newest.items() if at >= end_ms - GONE_AFTER_MS
         )[:TASKMANAGERS_KEPT]
         names = {name for _, name in present}
-        recent = self._thinned[bisect_left(self._instants, end_ms - RECENT_MS) : self._read]
+        recent = self._thinned[bisect_left(self._instants, end_ms - RECENT_MS) : self._rows_read]
         retained = [row for name in names for row in self._last_of_spell[name].values()]
         retained += [row for row in recent if row["taskmanager_id"] in names]
         rows_by_key = {(row["ts"], row["taskmanager_id"]): row for row in retained}
         return [rows_by_key[key] for key in sorted(rows_by_key)]
 
 
-def _thinned(rows: Rows, restarts: Sequence[int]) -> list[Row]:
+def _newest_of_minutes(rows: Rows, restarts: Sequence[int]) -> list[Row]:
     counted = (
         {
             **{name: row[name] for name in COLUMNS},

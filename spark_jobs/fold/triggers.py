@@ -1,5 +1,5 @@
 """Assigns log lines to checkpoints. Ids repeat if a job with a fixed job id starts again; trigger
-times do not. A line without one belongs to the last trigger of its id before it.
+times do not. A line without a trigger time belongs to the last earlier trigger of its id.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,16 +17,15 @@ TRIGGERS_KEPT = 200
 
 CheckpointKey = tuple[int, int]
 """Checkpoint id and trigger time."""
+Triggers = dict[CheckpointKey, int | None]
+"""Trigger → time of its log line (off if the declared time zone is wrong) or None."""
 
 
 key_of: Callable[[Row], CheckpointKey] = itemgetter("checkpoint_id", "trigger_time")
 
 
-def known_triggers(
-    checkpoints: Rows, vertex_checkpoints: Rows, events: Rows
-) -> dict[CheckpointKey, int | None]:
-    """Trigger → time of its log line (off if the declared time zone is wrong) or None."""
-    known: dict[CheckpointKey, int | None] = {}
+def known_triggers(checkpoints: Rows, vertex_checkpoints: Rows, events: Rows) -> Triggers:
+    known: Triggers = {}
     for row in (*checkpoints, *vertex_checkpoints):
         if row["checkpoint_id"] is not None and row["trigger_time"] is not None:
             known.setdefault(key_of(row), None)
@@ -41,28 +40,24 @@ def known_triggers(
     return known
 
 
-def as_rows(known: dict[CheckpointKey, int | None]) -> list[dict[str, int | None]]:
+def as_rows(known: Triggers) -> list[dict[str, int | None]]:
     newest = sorted(known, key=lambda key: (key[1], key[0]))[-TRIGGERS_KEPT:]
     return [
         {"checkpoint_id": key[0], "trigger_time": key[1], "logged_at": known[key]} for key in newest
     ]
 
 
-def triggers_of_rows(rows: Rows) -> dict[CheckpointKey, int | None]:
+def triggers_of_rows(rows: Rows) -> Triggers:
     return {key_of(row): row["logged_at"] for row in rows}
 
 
-def merged(
-    left: dict[CheckpointKey, int | None], other: dict[CheckpointKey, int | None]
-) -> dict[CheckpointKey, int | None]:
+def merged(left: Triggers, other: Triggers) -> Triggers:
     return {**left, **{key: least(left.get(key), logged_at) for key, logged_at in other.items()}}
 
 
-def anchored(
-    events: Rows, known: dict[CheckpointKey, int | None]
-) -> dict[CheckpointKey, list[Row]]:
-    """Lines by checkpoint. Without a known trigger, its time is estimated: the earliest time of a
-    line minus the duration in it.
+def anchored(events: Rows, known: Triggers) -> dict[CheckpointKey, list[Row]]:
+    """Lines by checkpoint. An unknown trigger time is estimated: the earliest time of a line minus
+    the duration in it.
     """
     events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
     by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}
@@ -75,7 +70,7 @@ def anchored(
     unassigned: dict[int, list[Row]] = {}
     for event in events:
         trigger_time = first_known(
-            event["trigger_time"], _nearest(by_id.get(event["checkpoint_id"], ()), event["ts"])
+            event["trigger_time"], _last_before(by_id.get(event["checkpoint_id"], ()), event["ts"])
         )
         if trigger_time is None:
             unassigned.setdefault(event["checkpoint_id"], []).append(event)
@@ -87,7 +82,7 @@ def anchored(
     return assigned
 
 
-def _nearest(triggers: Iterable[tuple[int, int]], ts: int) -> int | None:
+def _last_before(triggers: Iterable[tuple[int, int]], ts: int) -> int | None:
     earlier = [
         trigger_time for position, trigger_time in triggers if position <= ts + CLOCK_SLACK_MS
     ]

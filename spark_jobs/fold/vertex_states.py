@@ -8,10 +8,11 @@ from spark_jobs.fold.windows import CHUNK_MS
 
 
 def vertex_states(
-    vertex_checkpoints: Rows, facts: Mapping[CheckpointKey, Row], carried: Rows
+    vertex_checkpoints: Rows, facts: Mapping[CheckpointKey, Row], remembered: Rows
 ) -> list[Row]:
+    """The newest full state of each chunk of time."""
     newest: dict[int, Row] = {}
-    for checkpoint in (*_checkpoint_states(vertex_checkpoints, facts), *carried):
+    for checkpoint in (*_checkpoint_states(vertex_checkpoints, facts), *remembered):
         chunk = floor_ms(checkpoint["at"], CHUNK_MS)
         known = newest.get(chunk)
         if (
@@ -34,14 +35,13 @@ def _checkpoint_states(vertex_checkpoints: Rows, facts: Mapping[CheckpointKey, R
         fact = facts.get(key)
         if fact is None or fact["outcome"] != "completed" or fact["is_savepoint"]:
             continue
-        states = []
-        for vertex_id, seen in grouped(rows, "vertex_id").items():
-            states.append(
-                {
-                    "vertex_id": vertex_id,
-                    "checkpoint_id": key[0],
-                    "trigger_time_ms": key[1],
-                    "subtask_state_bytes": best_sized(seen)["subtask_state_bytes"],
-                }
-            )
+        states = [
+            {
+                "vertex_id": vertex_id,
+                "checkpoint_id": key[0],
+                "trigger_time_ms": key[1],
+                "subtask_state_bytes": best_sized(answers)["subtask_state_bytes"],
+            }
+            for vertex_id, answers in grouped(rows, "vertex_id").items()
+        ]
         yield {"at": key[1], "states": sorted(states, key=lambda state: rank(state["vertex_id"]))}

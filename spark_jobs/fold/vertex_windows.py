@@ -6,29 +6,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.fold.history import vertex_window
 from spark_jobs.fold.job_update import JobUpdate
-from spark_jobs.fold.record_counters import Earlier, answers, rates
+from spark_jobs.fold.record_counters import EarlierReadings, newest_readings, rates
 from spark_jobs.fold.retention import WINDOWS_KEPT
 from spark_jobs.fold.rows import Row, Rows, grouped
 from spark_jobs.fold.state import JobState
 
 
 def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
-    """A new window has all samples of its minute, so it replaces the remembered one."""
-    earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
-    new = [
+    """A new window has all samples of its minute, so it replaces a remembered window."""
+    earlier = EarlierReadings([*before.counters, *newest_readings(update.vertex_windows)])
+    new_windows = [
         {**{name: row[name] for name in row if name not in _UNREAD}, **rates(row, earlier)}
         for row in update.vertex_windows
     ]
-    renewed = {_key(row) for row in new}
-    return [*new, *(row for row in before.vertex_windows if _key(row) not in renewed)]
+    renewed = {_key(row) for row in new_windows}
+    return [*new_windows, *(row for row in before.vertex_windows if _key(row) not in renewed)]
 
 
 def by_minute(rows: Rows, starts_ms: Iterable[int]) -> Mapping[int, Sequence[VertexWindow]]:
-    minute: dict[int, list[VertexWindow]] = defaultdict(list)
+    windows: dict[int, list[VertexWindow]] = defaultdict(list)
     wanted = set(starts_ms)
-    for row in (row for row in rows if row["window_start"] in wanted):
-        minute[row["window_start"]].append(vertex_window(row))
-    return minute
+    for row in rows:
+        if row["window_start"] in wanted:
+            windows[row["window_start"]].append(vertex_window(row))
+    return windows
 
 
 def lacking_minutes(
@@ -62,9 +63,9 @@ def lacking_minutes(
 
 def answered_instants(update: JobUpdate) -> Iterator[int]:
     for row in update.checkpoints:
-        if (triggered := row["trigger_time"]) is not None:
-            yield triggered
-            yield triggered + (row["end_to_end_ms"] or 0)
+        if (trigger_time := row["trigger_time"]) is not None:
+            yield trigger_time
+            yield trigger_time + (row["end_to_end_ms"] or 0)
 
 
 _UNREAD = ("counters", "newest_ts")

@@ -1,5 +1,5 @@
-"""Which snapshots a job needs, as keys: a directory, or the id of a job for all files in its
-directory. The reader of a _metadata does not know the cluster nor, for a savepoint, the job.
+"""Keys of snapshots that a job needs: a directory, or the id of a job for all files in its
+directory. The reader of a ``_metadata`` knows neither the cluster nor, for a savepoint, the job.
 """
 
 from collections.abc import Sequence
@@ -9,17 +9,17 @@ from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.older_facts import is_completed_checkpoint
 from spark_jobs.fold.rows import Row, Rows
 from spark_jobs.fold.sizes import Writing
-from spark_jobs.fold.snapshots import directory_of, types_of, unnamed
+from spark_jobs.fold.snapshots import directory_of, types_of, untyped
 from spark_jobs.fold.state import JobState
 
 
 def wanted_keys(
     job_id: str, state: JobState, checkpoints: Rows, writing: Writing
 ) -> tuple[str, ...]:
-    """Keys of snapshots from which the job needs full sizes, or the type of one restored from an
-    unusual directory. ``checkpoints``: facts or answers of REST.
+    """Keys of snapshots of which the job needs the full size, or the type if it was restored from
+    an unusual directory. ``checkpoints``: facts or answers of REST.
     """
-    of_restores = unnamed(_restored_paths(state)) - types_of(state.snapshots).keys()
+    of_restores = untyped(_restored_paths(state)) - types_of(state.snapshots).keys()
     return tuple(
         sorted(
             of_restores
@@ -33,9 +33,9 @@ def snapshot_lookup(
 ) -> Lookup | None:
     if not update.has_older_snapshots or update.looked_up_span is not None:
         return None
-    keys = unnamed(_restored_paths(update))
+    keys = untyped(_restored_paths(update))
     if keys:
-        keys -= unnamed(_restored_paths(before)) | types_of(state.snapshots).keys()
+        keys -= untyped(_restored_paths(before)) | types_of(state.snapshots).keys()
     is_new = not (before.answers or before.events or before.facts)
     if (
         is_new

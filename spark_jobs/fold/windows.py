@@ -38,13 +38,13 @@ WINDOWS_PER_RUN = 1440
 def judged_starts(
     instants: Iterable[int], before_ms: int | None, ended_ms: int | None
 ) -> list[int]:
-    """Starts of windows with new rows and of the last judged one, perhaps then unfinished."""
-    touched = {floor_ms(at_ms, WINDOW_MS) for at_ms in instants}
-    if not touched:
+    """Starts of windows with new rows, and of the last judged window, then perhaps unfinished."""
+    starts = {floor_ms(at_ms, WINDOW_MS) for at_ms in instants}
+    if not starts:
         return []
-    if before_ms is not None and before_ms < max(touched):
-        touched.add(before_ms)
-    return sorted(start_ms for start_ms in touched if ended_ms is None or start_ms <= ended_ms)[
+    if before_ms is not None and before_ms < max(starts):
+        starts.add(before_ms)
+    return sorted(start_ms for start_ms in starts if ended_ms is None or start_ms <= ended_ms)[
         -WINDOWS_PER_RUN:
     ]
 
@@ -73,8 +73,8 @@ def job_windows(
     windows = []
     for start_ms in starts_ms:
         end_ms = start_ms + WINDOW_MS
-        restarted = history.restarts[: bisect_left(history.restarts, end_ms)]
-        first = first_of_chain(restarted)
+        restarts = history.restarts[: bisect_left(history.restarts, end_ms)]
+        first = first_of_chain(restarts)
         state = _state(current, history.states, end_ms, is_newest=newest_ms < end_ms)
         windows.append(
             JobWindow(
@@ -110,7 +110,7 @@ def job_windows(
                 uploads=tuple(newest(history.uploads, end_ms, UPLOADS)),
                 taskmanagers=taskmanagers.before(end_ms),
                 gauges=tuple(since(history.gauges, end_ms - GAUGES_MS, end_ms)),
-                restarts=tuple(restarted),
+                restarts=tuple(restarts),
                 settings=settings,
             )
         )
@@ -123,8 +123,7 @@ def _state(
     ended_ms = current["end_time"]
     if is_newest or (ended_ms is not None and ended_ms < end_ms):
         return None if current["state"] is None else str(current["state"])
-    entered = max(((at_ms, state) for at_ms, state in states if at_ms < end_ms), default=(0, None))
-    return entered[1]
+    return max(((at_ms, state) for at_ms, state in states if at_ms < end_ms), default=(0, None))[1]
 
 
 def _vertex_states(history: History, start_ms: int) -> tuple[samples.VertexState, ...]:

@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     elif previous:
         run_dir.copy_state(previous)
     tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
-    finished = Manifest(
+    manifest = Manifest(
         JOB,
         args.attempt,
         from_seq,
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
         datetime.now(UTC),
         run_dir.retracted,
     )
-    path = manifests.write(finished, run_dir.uri)
+    path = manifests.write(manifest, run_dir.uri)
     keep(lake, manifests.read(path))
     say(f"wrote {path}")
     return 0
@@ -167,8 +167,7 @@ def _say_steps(cycle: Cycle) -> None:
 def _oldest_slice(
     lake: LakeReader, from_seq: dict[str, int], to_seq: dict[str, int], args: argparse.Namespace
 ) -> dict[str, int]:
-    can_be_small = _can_run_without_spark(args)
-    most_rows = args.most_rows_without_spark if can_be_small else SPARK_SLICE_ROWS
+    most_rows = args.most_rows_without_spark if _can_run_without_spark(args) else SPARK_SLICE_ROWS
     slice_end = slices.oldest(lake, from_seq, to_seq, most_rows)
     if slice_end != to_seq:
         left = sum(to_seq[table] - slice_end[table] for table in to_seq)
@@ -194,7 +193,7 @@ def _part_by_part(cycle: _CycleInputs, most_rows: int) -> RunFiles:
 
 
 def _with_spark(cycle: _CycleInputs, attempt: str) -> RunFiles:
-    # Spark is imported only if needed: that takes longer than most cycles.
+    # Importing Spark takes longer than most cycles.
     from spark_jobs.jobs.recompute import Recompute
     from spark_jobs.lake import pin
     from spark_jobs.run_dir import RunDir

@@ -44,8 +44,7 @@ class Recompute(Cycle):
         )
 
     def _collect(self, rows: DataFrame) -> list[dict[str, Any]]:
-        plain_rows: list[dict[str, Any]] = rows.toArrow().to_pylist()
-        return plain_rows
+        return list(rows.toArrow().to_pylist())
 
     def _has_values(self, rows: DataFrame, columns: Sequence[str]) -> bool:
         return not rows.where(" or ".join(f"{name} is not null" for name in columns)).isEmpty()

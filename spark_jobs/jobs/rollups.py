@@ -97,7 +97,7 @@ def _roll_up(
                 name, run_dir.write_rows(f"tables/{name}", map_rows(rows, rollup_batches, ROLLUP))
             )
             return run_dir
-    # Spark is imported only if needed: that takes longer than most runs.
+    # Importing Spark takes longer than most runs.
     from spark_jobs.jobs.roll_up import roll_up
 
     return roll_up(lake, args.from_seq, to_seq, run_dir.uri, args.attempt)

@@ -25,8 +25,8 @@ class BufferSettings:
 def buffers_needed(
     plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: int, settings: BufferSettings
 ) -> Buffers:
-    """``taskmanager_of``: by vertex, the index of each subtask's TaskManager. An unknown one is
-    below 0, and counts as remote to all others.
+    """``taskmanager_of``: by vertex, the index of each subtask's TaskManager. An unknown
+    TaskManager is below 0, and counts as remote to all others.
     """
     needed = np.zeros(taskmanagers, dtype=np.int64)
     tasks = [np.bincount(index[index >= 0], minlength=taskmanagers) for index in taskmanager_of]

@@ -59,7 +59,7 @@ class Plan:
         return edges_by_vertex
 
     def producers_first(self) -> list[int]:
-        """Positions of vertices; those in and below a cycle come last."""
+        """Positions of vertices; vertices in and below a cycle come last."""
         inputs = self.inputs()
         consumers: list[list[int]] = [[] for _ in self.vertices]
         open_inputs = [len(edges) for edges in inputs]
@@ -73,9 +73,9 @@ class Plan:
                 open_inputs[consumer] -= 1
                 if not open_inputs[consumer]:
                     ready.append(consumer)
-        placed = set(ordered)
+        acyclic = set(ordered)
         return ordered + [
-            position for position in range(len(self.vertices)) if position not in placed
+            position for position in range(len(self.vertices)) if position not in acyclic
         ]
 
 
@@ -86,15 +86,13 @@ def make_plan(planned_vertices: Iterable[PlannedVertex], edges: Iterable[Edge]) 
     for edge in edges:
         if edge.source in positions and edge.target in positions:
             source, target = positions[edge.source], positions[edge.target]
-            pointwise = is_pointwise(
-                edge, vertices[source].parallelism, vertices[target].parallelism
-            )
-            planned_edges.append(PlannedEdge(source, target, pointwise))
+            sizes = vertices[source].parallelism, vertices[target].parallelism
+            planned_edges.append(PlannedEdge(source, target, is_pointwise(edge, *sizes)))
     return Plan(vertices, tuple(planned_edges))
 
 
 def producer_ranges(producers: int, consumers: int) -> tuple[Indices, Indices]:
-    """Pointwise: the first producer of each consumer, and the last one plus 1 (Flink's
+    """Pointwise: for each consumer, the first producer and the end of its producers (Flink's
     EdgeManagerBuildUtil).
     """
     consumer = np.arange(consumers, dtype=np.int64)

@@ -41,19 +41,19 @@ def _connected_parts(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
     for edge in plan.edges:
         neighbours[edge.source].add(edge.target)
         neighbours[edge.target].add(edge.source)
-    first_of: dict[int, int] = {}
+    part_of: dict[int, int] = {}
     for start in range(len(plan.vertices)):
-        waiting = [] if start in first_of else [start]
-        for vertex in waiting:  # grows during the loop
-            if vertex not in first_of:
-                first_of[vertex] = start
-                waiting.extend(neighbours[vertex] - first_of.keys())
+        queue = [] if start in part_of else [start]
+        for vertex in queue:  # grows during the loop
+            if vertex not in part_of:
+                part_of[vertex] = start
+                queue.extend(neighbours[vertex] - part_of.keys())
     parts: dict[int, tuple[list[int], list[PlannedEdge]]] = {}
-    for vertex, first in first_of.items():
+    for vertex, first in part_of.items():
         parts.setdefault(first, ([], []))[0].append(vertex)
     rank = {vertex: index for index, vertex in enumerate(plan.producers_first())}
     for edge in sorted(plan.edges, key=lambda edge: rank[edge.source]):
-        parts[first_of[edge.source]][1].append(edge)
+        parts[part_of[edge.source]][1].append(edge)
     return list(parts.values())
 
 
@@ -77,18 +77,18 @@ def region_sizes(regions: Sequence[Indices]) -> Indices:
 
 
 def _join_labels(plan: Plan, edge: PlannedEdge, labels: list[Indices]) -> bool:
-    """Whether any label changed."""
+    """Returns whether any label changed."""
     upstream, downstream = labels[edge.source], labels[edge.target]
     first, end = producer_ranges(
         plan.vertices[edge.source].parallelism, plan.vertices[edge.target].parallelism
     )
     previous_sum = int(upstream.sum() + downstream.sum())
-    choices = [
+    producers = [
         np.where(first + offset < end, first + offset, first)
         for offset in range(int((end - first).max()))
     ]
-    for producer in choices:
+    for producer in producers:
         np.minimum(downstream, upstream[producer], out=downstream)
-    for producer in choices:
+    for producer in producers:
         np.minimum.at(upstream, producer, downstream)
     return int(upstream.sum() + downstream.sum()) != previous_sum

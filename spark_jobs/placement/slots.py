@@ -33,13 +33,13 @@ def simulate(plan: Plan, slots_each: Sequence[int]) -> Simulation:
             f"The job needs {needed} slots and the TaskManagers have {sum(slots_each)}: raise "
             "their number or their slots."
         )
-    filled = np.repeat(np.arange(len(slots_each)), slots_each)[:needed]
-    dealt_out = _deal(slots_each)[:needed]
+    in_order = np.repeat(np.arange(len(slots_each)), slots_each)[:needed]
+    in_turn = _deal(slots_each)[:needed]
     slot_of = _slots_with_fewest_tasks(plan)
     taskmanager_of = np.empty(needed, dtype=np.int64)
-    taskmanager_of[_sort_by_content(plan, slot_of, needed)] = dealt_out
+    taskmanager_of[_sort_by_content(plan, slot_of, needed)] = in_turn
     return Simulation(
-        by_default=Placement(_slots_by_index(plan), filled),
+        by_default=Placement(_slots_by_index(plan), in_order),
         balanced=Placement(slot_of, taskmanager_of),
     )
 
@@ -74,12 +74,12 @@ def _slots_with_fewest_tasks(plan: Plan) -> list[Indices]:
                 has_producer[slot_of[edge.source]] = True
             emptiest = _emptiest(np.flatnonzero(has_producer), tasks, vertex.parallelism)
             chosen[: len(emptiest)] = emptiest
-        unplaced = np.flatnonzero(chosen < 0)
-        if len(unplaced):
+        slotless = np.flatnonzero(chosen < 0)
+        if len(slotless):
             is_free = np.ones(len(candidates), dtype=bool)
             is_free[chosen[chosen >= 0] - candidates.start] = False
             free = candidates.start + np.flatnonzero(is_free)
-            chosen[unplaced] = _emptiest(free, tasks, len(unplaced))
+            chosen[slotless] = _emptiest(free, tasks, len(slotless))
         slot_of[position] = chosen
         tasks[chosen] += 1
     return slot_of
@@ -126,17 +126,17 @@ def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
     candidates = np.take_along_axis(candidates, np.argsort(cost, axis=1, kind="stable"), axis=1)
     holder = np.full(len(tasks), consumers, dtype=np.int64)
     next_choice = np.zeros(consumers, dtype=np.int64)
-    choosing = np.arange(consumers)
-    while len(choosing):
-        choosing = choosing[next_choice[choosing] < candidates.shape[1]]
-        choice = candidates[choosing, next_choice[choosing]]
-        choosing, choice = choosing[choice >= 0], choice[choice >= 0]
+    choosers = np.arange(consumers)
+    while len(choosers):
+        choosers = choosers[next_choice[choosers] < candidates.shape[1]]
+        choice = candidates[choosers, next_choice[choosers]]
+        choosers, choice = choosers[choice >= 0], choice[choice >= 0]
         previous = holder[choice]
-        np.minimum.at(holder, choice, choosing)
+        np.minimum.at(holder, choice, choosers)
         displaced = previous[(previous < consumers) & (holder[choice] != previous)]
-        refused = np.concatenate([choosing[holder[choice] != choosing], np.unique(displaced)])
+        refused = np.concatenate([choosers[holder[choice] != choosers], np.unique(displaced)])
         next_choice[refused] += 1
-        choosing = np.sort(refused)
+        choosers = np.sort(refused)
     chosen = np.full(consumers, -1, dtype=np.int64)
     occupied = np.flatnonzero(holder < consumers)
     chosen[holder[occupied]] = occupied
@@ -144,7 +144,7 @@ def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
 
 
 def _sort_by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
-    """Slots, most tasks first, those of equal content side by side."""
+    """Slots, most tasks first, slots of equal content side by side."""
     tasks, content = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.uint64)
     # Sums of random marks distinguish contents. The seed makes results repeatable.
     marks = np.random.default_rng(0).integers(

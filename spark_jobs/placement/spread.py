@@ -12,8 +12,8 @@ Reals = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spread:
-    """``tasks_of``: vertices × TaskManagers. ``buffers``: by TaskManager, those without which its
-    tasks fail. Tasks whose TaskManager is unknown are not counted.
+    """``tasks_of``: vertices × TaskManagers. ``buffers``: needed by each TaskManager's tasks
+    (``buffers_needed``). Tasks whose TaskManager is unknown are not counted.
     """
 
     tasks_of: Indices
@@ -21,7 +21,7 @@ class Spread:
 
     @property
     def tasks(self) -> Indices:
-        """By TaskManager."""
+        """Number by TaskManager."""
         return np.asarray(self.tasks_of.sum(axis=0), dtype=np.int64)
 
     @property

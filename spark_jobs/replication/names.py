@@ -1,5 +1,5 @@
 """Names of files in a copy: below the id of the writing job. A name always means the same bytes, so
-that of a growing file includes the copied size.
+the name of a growing file includes the copied size.
 """
 
 import hashlib
@@ -12,17 +12,17 @@ from spark_jobs.replication.needs import Need
 
 RECORDS = "_weir"
 """Directory of plans and records in a copy. No job has this id."""
-OTHERS = "other"
+NO_JOB = "other"
 _JOB = re.compile(JOB_DIRECTORY)
 
 
-def directory_name(path: str) -> str:
-    """The name in the copy of an original canonical path."""
+def copy_name(path: str) -> str:
+    """The name in the copy of a canonical original ``path``."""
     match = _JOB.match(path)
     if match:
         return path[len(match[1]) - len(match[2]) :]
     parent, _, name = path.rpartition("/")
-    return f"{OTHERS}/{hashlib.sha256(parent.encode()).hexdigest()[:16]}/{name}"
+    return f"{NO_JOB}/{hashlib.sha256(parent.encode()).hexdigest()[:16]}/{name}"
 
 
 def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str, str]:
@@ -33,8 +33,9 @@ def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str,
         if is_below(path, directory):
             name = f"{moved_to}{path[len(directory) :]}"
         else:
-            name = directory_name(path) + ("" if need.whole else f"-{need.bytes}")
-        if (first := paths.setdefault(name, path)) != path:
+            name = copy_name(path) + ("" if need.whole else f"-{need.bytes}")
+        first = paths.setdefault(name, path)
+        if first != path:
             raise Refused(
                 f"{first} and {path} would have one name in the copy; both are of one job id. "
                 "Nothing is copied."

@@ -1,4 +1,4 @@
-"""Files that a checkpoint needs for a restore, including other jobs'."""
+"""Files that a checkpoint needs for a restore, including files of other jobs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ MOST_FILES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """``whole``: exactly ``bytes``; else its last needed segment ends there, and it may grow."""
+    """``whole``: the file has ``bytes``; else the last needed segment ends there: it may grow."""
 
     bytes: int
     whole: bool
 
 
 def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) -> dict[str, Need]:
-    """Canonical path → need. ``directory``: the canonical one of the _metadata. Raises
+    """Canonical path → need. ``directory``: canonical, of the _metadata. Raises
     MetadataError, BadUri, or Refused if handles contradict each other.
     """
     needs: dict[str, Need] = {}
@@ -34,9 +34,9 @@ def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) 
                 f"The relative path {stream.written_path!r} leads out of {directory}: this "
                 "checkpoint cannot be moved."
             )
-        segment = stream.offset is not None
+        is_segment = stream.offset is not None
         needs[path] = _join_needs(
-            path, needs.get(path), Need((stream.offset or 0) + stream.bytes, not segment)
+            path, needs.get(path), Need((stream.offset or 0) + stream.bytes, not is_segment)
         )
         if len(needs) > MOST_FILES:
             raise Refused(
@@ -56,7 +56,7 @@ def _join_needs(path: str, known: Need | None, other: Need) -> Need:
                 "it is not copied."
             )
         return known
-    whole = known if known.whole else other if other.whole else None
+    whole = next((need for need in (known, other) if need.whole), None)
     if whole and max(known.bytes, other.bytes) > whole.bytes:
         raise Refused(f"The _metadata names a segment beyond the end of {path}: it is not copied.")
     return whole or Need(max(known.bytes, other.bytes), False)

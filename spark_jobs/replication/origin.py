@@ -14,7 +14,9 @@ _CHECKPOINT = re.compile(r"chk-(\d{1,18})")
 
 @dataclass(frozen=True)
 class FoundCheckpoint:
-    """``directory`` is canonical. ``read_at``: the _metadata for Weir, below ``within``."""
+    """``directory`` is canonical. ``read_at``: URI of the _metadata for Weir, below
+    ``within``.
+    """
 
     checkpoint_id: int
     directory: str
@@ -52,7 +54,7 @@ class Origin:
         return root
 
     def checkpoints(self, source: str) -> Iterator[FoundCheckpoint]:
-        """Of a job directory, newest first. Raises OSError if it cannot be listed."""
+        """Checkpoints of a job directory, newest first. Raises OSError if it cannot be listed."""
         root = self.root_of(source)
         listable = directories(root.reading)
         below = root.readable(source).removeprefix(root.reading)

@@ -18,8 +18,8 @@ class BadPlan(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``path``: canonical, in the origin. ``name``: in the copy. ``bytes``: how many are copied from
-    the start, all of the file if ``whole``. ``kept``: already in the copy.
+    """``path``: canonical, in the origin. ``name``: in the copy. ``bytes``: how many are copied
+    from the start, all of the file if ``whole``. ``kept``: already in the copy.
     """
 
     path: str
@@ -86,5 +86,7 @@ def entries_of(
     return sorted(entries, key=lambda entry: ("/chk-" not in entry.path, entry.path))
 
 
-def unneeded(ours: Collection[str], needed: Collection[str]) -> list[str]:
-    return sorted(set(ours) - set(needed), key=lambda name: (not name.endswith("/_metadata"), name))
+def unneeded(names: Collection[str], needed: Collection[str]) -> list[str]:
+    return sorted(
+        set(names) - set(needed), key=lambda name: (not name.endswith("/_metadata"), name)
+    )

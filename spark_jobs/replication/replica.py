@@ -10,9 +10,9 @@
         files.jsonl              all files of the copy, with SHA-256
         finished.json            written after the deletion: names of files that could not be deleted
 
-Nothing is written to a directory with another copy or other files. A record is written once. Records
-of rounds before the last finished one are removed, and those of incomplete rounds when the next
-round has taken them over.
+Nothing is written to a directory with another copy or other files. A record is written once.
+Records of rounds before the last finished round are removed; records of incomplete rounds, when the
+next round has taken them over.
 """
 
 import json
@@ -50,18 +50,18 @@ class Copied:
 
 @dataclass
 class Ledger:
-    """The state of a copy by its records. ``have``: files known to be complete. ``ours``: names
-    that Weir may have written. ``current``: the plan of the newest complete copy; ``unfinished``:
-    its deletions remain. ``open``: the plan of an interrupted round. ``round``: number of the
-    newest; ``incomplete``: numbers without a complete copy.
+    """The state of a copy by its records. ``files``: known to be complete. ``names``: that Weir may
+    have written. ``plan``: of the newest complete copy; ``unfinished``: its deletions remain.
+    ``open_plan``: of an interrupted round. ``round``: number of the newest; ``incomplete``: numbers
+    without a complete copy.
     """
 
-    have: dict[str, Copied] = field(default_factory=dict)
-    ours: set[str] = field(default_factory=set)
-    current: Plan | None = None
+    files: dict[str, Copied] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    plan: Plan | None = None
     complete: Mapping[str, Any] = field(default_factory=dict)
     unfinished: bool = False
-    open: Plan | None = None
+    open_plan: Plan | None = None
     round: int = 0
     incomplete: list[int] = field(default_factory=list)
 
@@ -75,8 +75,8 @@ class Replica:
         self.records = PlanFolder(f"{self.reading}/{RECORDS}", self.reading)
 
     @classmethod
-    def opened(cls, request: Request) -> "Replica":
-        """Created if needed. Raises Refused if the directory has another copy or other files."""
+    def open(cls, request: Request) -> "Replica":
+        """Creates the copy if needed. Raises Refused if its directory has another copy or files."""
         replica = cls(request)
         marker = {"format": 1, "replica": request.replica, "source": request.source}
         if not replica.records.exists(MARKER):
@@ -102,12 +102,13 @@ class Replica:
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
         names = set(names)
-        return {
-            name: entry.bytes
-            for folder in _folders(names)
-            for entry in self._entries(f"/{folder}")
-            if (name := f"{folder}/{entry.name}") in names and entry.kind is Kind.FILE
-        }
+        sizes: dict[str, int] = {}
+        for folder in _folders(names):
+            for entry in self._entries(f"/{folder}"):
+                name = f"{folder}/{entry.name}"
+                if name in names and entry.kind is Kind.FILE:
+                    sizes[name] = entry.bytes
+        return sizes
 
     def remove(self, name: str) -> None:
         with suppress(tree.Gone):
@@ -119,6 +120,7 @@ class Replica:
                 tree.remove_empty(self.at(folder), self.reading)
 
     def remove_parts(self, names: Iterable[str]) -> None:
+        """Removes files of interrupted copies: ``.<name>.<32 characters>.part``."""
         names = set(names)
         for folder in _folders(names):
             for entry in list(self._entries(f"/{folder}")):
@@ -167,32 +169,32 @@ class Replica:
         for number in rounds:
             PlanFolder(f"{self.records.uri}/rounds/{number:08}", self.reading).remove()
 
-    def _take_up(self, ledger: Ledger, number: int, records: set[str]) -> None:
+    def _take_up(self, ledger: Ledger, number: int, record_names: set[str]) -> None:
         content = self.read(number, PLAN)
         if content is None:
             return
         plan = read_plan(content)
-        if FINISHED in records:
+        if FINISHED in record_names:
             files = _copied_files(self.read(number, FILES) or b"")
-            ledger.have = {file.name: file for file in files}
-            left = json.loads(self.read(number, FINISHED) or b"{}").get("left", ())
-            ledger.ours = {*ledger.have, plan.metadata_name, *left}
+            ledger.files = {file.name: file for file in files}
+            undeleted = json.loads(self.read(number, FINISHED) or b"{}").get("left", ())
+            ledger.names = {*ledger.files, plan.metadata_name, *undeleted}
         else:
             # The plan may delete files of rounds whose records were removed.
-            ledger.ours |= {
+            ledger.names |= {
                 plan.metadata_name,
                 *plan.delete,
                 *(entry.name for entry in plan.entries),
             }
-            ledger.have |= {file.name: file for file in self.read_copied(number)}
+            ledger.files |= {file.name: file for file in self.read_copied(number)}
             for name in json.loads(self.read(number, DELETING) or b"[]"):
-                ledger.have.pop(name, None)
-        if COMPLETE in records:
-            ledger.current, ledger.open = plan, None
+                ledger.files.pop(name, None)
+        if COMPLETE in record_names:
+            ledger.plan, ledger.open_plan = plan, None
             ledger.complete = json.loads(self.read(number, COMPLETE) or b"{}")
-            ledger.unfinished = FINISHED not in records
+            ledger.unfinished = FINISHED not in record_names
         else:
-            ledger.open = plan
+            ledger.open_plan = plan
             ledger.incomplete.append(number)
 
     def _entries(self, below: str) -> Iterator[Any]:

@@ -1,7 +1,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import fsspec
 
@@ -76,7 +75,3 @@ def read_request(uri: str) -> Request:
 def write_result(uri: str, result: Result) -> None:
     with fsspec.open(uri, "wb") as file:
         file.write(json.dumps(asdict(result)).encode())
-
-
-def result_of(written: dict[str, Any]) -> Result:
-    return Result(**written)

@@ -23,7 +23,7 @@ from ingest.storage.roots import Root
 from ingest.uris import canonical, is_below
 from spark_jobs.replication import replica as records
 from spark_jobs.replication.copying import CopyAll, Failure, batches, in_threads, origin_of
-from spark_jobs.replication.names import directory_name, names_of
+from spark_jobs.replication.names import copy_name, names_of
 from spark_jobs.replication.needs import needed_files
 from spark_jobs.replication.origin import FoundCheckpoint, Origin
 from spark_jobs.replication.plan import Plan, entries_of, unneeded
@@ -38,7 +38,7 @@ Say = Callable[[str], None]
 
 
 class NotCopied(IngestError):
-    """A round ended before its copy was complete; the previous one remains."""
+    """A round ended before its copy was complete; the previous copy remains."""
 
 
 class Overtaken(NotCopied):
@@ -50,7 +50,7 @@ def replicate(
 ) -> Result:
     """Raises Refused, NotCopied, TreeError and the errors of listing."""
     refuse_taken(request)
-    return _Run(request, origin_of(request), Replica.opened(request), copy_all, say).run()
+    return _Run(request, origin_of(request), Replica.open(request), copy_all, say).run()
 
 
 def refuse_taken(request: Request) -> None:
@@ -85,7 +85,7 @@ class _Run:
             plan = self._next_plan(ledger)
             if plan is None:
                 return self._result(
-                    NOTHING if ledger.current is None else UP_TO_DATE, ledger, self._finish(ledger)
+                    NOTHING if ledger.plan is None else UP_TO_DATE, ledger, self._finish(ledger)
                 )
             try:
                 self._copy(plan, ledger)
@@ -107,55 +107,55 @@ class _Run:
         for checkpoint in self.origin.checkpoints(self.request.source):
             modified = checkpoint.modified.isoformat() if checkpoint.modified else None
             key = (f"{checkpoint.directory}/_metadata", checkpoint.bytes, modified)
-            if ledger.current is not None and ledger.current.metadata_key == key:
+            if ledger.plan is not None and ledger.plan.metadata_key == key:
                 return None
             if (
-                ledger.open is not None
-                and ledger.open.metadata_key == key
-                and self.replica.read(ledger.open.round, records.ORIGIN) is not None
+                ledger.open_plan is not None
+                and ledger.open_plan.metadata_key == key
+                and self.replica.read(ledger.open_plan.round, records.ORIGIN) is not None
             ):
                 self.say(f"going on with checkpoint {checkpoint.checkpoint_id}")
-                return ledger.open
+                return ledger.open_plan
             try:
                 return self._make_plan(checkpoint, modified, ledger)
             except (MetadataError, FileNotFoundError) as error:
                 self.say(f"checkpoint {checkpoint.checkpoint_id} is left out: {error}")
         return None
 
-    def _make_plan(self, listing: FoundCheckpoint, modified: str | None, ledger: Ledger) -> Plan:
-        if listing.bytes > LARGEST_METADATA_BYTES:
+    def _make_plan(self, checkpoint: FoundCheckpoint, modified: str | None, ledger: Ledger) -> Plan:
+        if checkpoint.bytes > LARGEST_METADATA_BYTES:
             raise Refused(
-                f"{listing.directory}/_metadata has {listing.bytes:,} bytes; at most "
+                f"{checkpoint.directory}/_metadata has {checkpoint.bytes:,} bytes; at most "
                 f"{LARGEST_METADATA_BYTES:,} are read."
             )
-        with listing.file().open() as stream:
+        with checkpoint.file().open() as stream:
             content = stream.read(LARGEST_METADATA_BYTES + 1)
         with _scratch(content) as metadata_file:
-            pieces = read_pieces(metadata_file.open, listing.directory)
-            needs = needed_files(pieces, listing.directory, self.origin.spellings)
+            pieces = read_pieces(metadata_file.open, checkpoint.directory)
+            needs = needed_files(pieces, checkpoint.directory, self.origin.spellings)
         number = ledger.round + 1
-        moved_to = directory_name(listing.directory)
-        if f"{moved_to}/_metadata" in ledger.ours:
+        moved_to = copy_name(checkpoint.directory)
+        if f"{moved_to}/_metadata" in ledger.names:
             moved_to += f"-{number}"
-        names = names_of(needs, listing.directory, moved_to)
-        sizes = self.replica.sizes(ledger.have)
-        intact = {name: size for name, size in sizes.items() if size == ledger.have[name].bytes}
-        metadata = f"{moved_to}/_metadata"
+        names = names_of(needs, checkpoint.directory, moved_to)
+        sizes = self.replica.sizes(ledger.files)
+        intact = {name: size for name, size in sizes.items() if size == ledger.files[name].bytes}
+        metadata_name = f"{moved_to}/_metadata"
         plan = Plan(
             round=number,
-            checkpoint_id=listing.checkpoint_id,
-            metadata_path=f"{listing.directory}/_metadata",
+            checkpoint_id=checkpoint.checkpoint_id,
+            metadata_path=f"{checkpoint.directory}/_metadata",
             metadata_bytes=len(content),
             metadata_modified=modified,
-            metadata_name=metadata,
+            metadata_name=metadata_name,
             entries=entries_of(needs, names, intact),
-            delete=unneeded(ledger.ours, {metadata, *names.values()}),
+            delete=unneeded(ledger.names, {metadata_name, *names.values()}),
         )
         self.replica.write(number, records.PLAN, plan.content)
         self.replica.write(number, records.ORIGIN, content)
         if ledger.incomplete:
             # The records of overtaken checkpoints must not accumulate.
-            self.replica.write_copied(number, ledger.have.values())
+            self.replica.write_copied(number, ledger.files.values())
             self.replica.forget(ledger.incomplete)
         self.say(
             f"checkpoint {plan.checkpoint_id}: {len(plan.files_to_copy):,} of "
@@ -168,16 +168,14 @@ class _Run:
         names = [entry.name for entry in plan.entries]
         sizes = self.replica.sizes(names)
         # Files that an interrupted round did not record are compared with the original.
-        missing_entries = [
+        to_copy = [
             entry
             for entry in plan.entries
-            if entry.name not in ledger.have or sizes.get(entry.name) != entry.bytes
+            if entry.name not in ledger.files or sizes.get(entry.name) != entry.bytes
         ]
         failures = [
             failure
-            for batch_failures in self.copy_all(
-                self.request, plan.round, list(batches(missing_entries))
-            )
+            for batch_failures in self.copy_all(self.request, plan.round, list(batches(to_copy)))
             for failure in batch_failures
         ]
         if failures:
@@ -206,14 +204,14 @@ class _Run:
     def _complete(self, plan: Plan) -> None:
         with (
             _scratch(self.replica.read(plan.round, records.ORIGIN) or b"") as original,
-            _scratch(b"") as moved,
+            _scratch(b"") as rewritten,
         ):
-            with Path(moved.path).open("wb") as out:
+            with Path(rewritten.path).open("wb") as out:
                 rewrite(original.open, out, self._mover(plan))
-            self._refuse_outside(plan, MetadataFile(moved.path))
-            size = Path(moved.path).stat().st_size
+            self._refuse_outside(plan, MetadataFile(rewritten.path))
+            size = Path(rewritten.path).stat().st_size
             target = self.replica.at(plan.metadata_name)
-            tree.copy_first(moved.path, target, size, (None, self.replica.reading))
+            tree.copy_first(rewritten.path, target, size, (None, self.replica.reading))
         manifest = {
             "checkpoint_id": plan.checkpoint_id,
             "plan": plan.name,
@@ -227,81 +225,81 @@ class _Run:
         source = plan.metadata_path.removesuffix("/_metadata")
         target = plan.metadata_name.removesuffix("/_metadata")
 
-        def moved(path: str) -> str:
+        def path_in_copy(path: str) -> str:
             canonical_path = canonical(path, self.origin.spellings)
             # A path without a file in the plan is a directory of merged files.
-            inside = (
+            name = (
                 f"{target}{canonical_path[len(source) :]}"
                 if is_below(canonical_path, source)
-                else directory_name(canonical_path)
+                else copy_name(canonical_path)
             )
-            return f"{self.replica.uri}/{names.get(canonical_path, inside)}"
+            return f"{self.replica.uri}/{names.get(canonical_path, name)}"
 
-        return moved
+        return path_in_copy
 
     def _refuse_outside(self, plan: Plan, file: MetadataFile) -> None:
         directory = f"{self.replica.uri}/{plan.metadata_name.removesuffix('/_metadata')}"
         planned = {f"{self.replica.uri}/{entry.name}" for entry in plan.entries}
-        referred = {
+        paths = {
             handle.stream.path
             for handle in handles(read_pieces(file.open, directory))
             if handle.stream and handle.stream.path
         }
-        if referred != planned:
-            other = min(referred ^ planned)
+        if paths != planned:
+            difference = min(paths ^ planned)
             raise NotCopied(
                 f"The rewritten _metadata of checkpoint {plan.checkpoint_id} is not that of its "
-                f"plan: {other} differs."
+                f"plan: {difference} differs."
             )
 
     def _finish(self, ledger: Ledger) -> int:
-        """Delete what the complete copy does not need; returns how many."""
-        plan = ledger.current
+        """Deletes files that the complete copy does not need; returns how many."""
+        plan = ledger.plan
         if plan is None or not ledger.unfinished:
             return 0
         needed = {plan.metadata_name, *(entry.name for entry in plan.entries)}
-        deleted = unneeded(ledger.ours, needed)
+        deleted = unneeded(ledger.names, needed)
         self.replica.write(plan.round, records.DELETING, json.dumps(deleted).encode())
-        left = []
+        undeleted = []
         for name in deleted:
             try:
                 self.replica.remove(name)
             except tree.TreeError as error:
                 self.say(str(error))
-                left.append(name)
+                undeleted.append(name)
         self.replica.remove_parts({*deleted, *needed})
         self.replica.remove_empty(
             {name.rpartition("/")[0] for name in deleted}
             - {name.rpartition("/")[0] for name in needed}
         )
         self.replica.write_files(
-            plan.round, [file for name, file in ledger.have.items() if name in needed]
+            plan.round, [file for name, file in ledger.files.items() if name in needed]
         )
-        self.replica.write(plan.round, records.FINISHED, json.dumps({"left": left}).encode())
+        self.replica.write(plan.round, records.FINISHED, json.dumps({"left": undeleted}).encode())
         self.replica.forget(number for number in self.replica.rounds() if number < plan.round)
-        return len(deleted) - len(left)
+        return len(deleted) - len(undeleted)
 
     def _is_overtaken(self, plan: Plan) -> bool:
         newest = next(iter(self.origin.checkpoints(self.request.source)), None)
         return newest is not None and newest.checkpoint_id != plan.checkpoint_id
 
     def _result(self, state: str, ledger: Ledger, deleted: int) -> Result:
-        current = ledger.current
-        if current is None:
+        plan = ledger.plan
+        if plan is None:
             return Result(state, ledger.round, overtaken=self.overtaken)
         metadata_bytes = int(ledger.complete.get("metadata_bytes", 0))
         return Result(
             state,
-            round=current.round,
-            plan=current.name,
-            checkpoint_id=current.checkpoint_id,
-            as_of=current.metadata_modified,
+            round=plan.round,
+            plan=plan.name,
+            checkpoint_id=plan.checkpoint_id,
+            as_of=plan.metadata_modified,
             completed_at=ledger.complete.get("at"),
-            location=f"{self.replica.uri}/{current.metadata_name.removesuffix('/_metadata')}",
-            files=len(current.entries) + 1,
-            bytes=sum(entry.bytes for entry in current.entries) + metadata_bytes,
-            copied_files=len(current.files_to_copy),
-            copied_bytes=sum(entry.bytes for entry in current.files_to_copy),
+            location=f"{self.replica.uri}/{plan.metadata_name.removesuffix('/_metadata')}",
+            files=len(plan.entries) + 1,
+            bytes=sum(entry.bytes for entry in plan.entries) + metadata_bytes,
+            copied_files=len(plan.files_to_copy),
+            copied_bytes=sum(entry.bytes for entry in plan.files_to_copy),
             deleted_files=deleted,
             overtaken=self.overtaken,
         )

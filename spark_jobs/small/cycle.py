@@ -22,7 +22,7 @@ MOST_EXECUTIONS = 100_000
 
 
 def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
-    """Whether to try without Spark; too many new rows only show in reading."""
+    """Whether to try without Spark; too many new rows show only when they are read."""
     if not is_local(lake.root, run_dir, previous.run_dir if previous else ""):
         return False
     filesystem, root = fsspec.core.url_to_fs(previous.run_dir if previous else run_dir)
@@ -51,8 +51,7 @@ class SmallCycle(Cycle):
         return pa.Table.from_pylist(rows, schema)
 
     def _collect(self, rows: pa.Table) -> list[dict[str, Any]]:
-        plain_rows: list[dict[str, Any]] = rows.to_pylist()
-        return plain_rows
+        return list(rows.to_pylist())
 
     def _has_values(self, rows: pa.Table, columns: Sequence[str]) -> bool:
         return any(rows[name].null_count < rows.num_rows for name in columns)
@@ -66,18 +65,18 @@ class SmallCycle(Cycle):
         return rows.filter(pa.array([job in selected for job in _jobs_of(rows)], pa.bool_()))
 
     def _samples_of_touched_windows(self, new: pa.Table) -> pa.Table:
-        touched = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
-        if touched is None:
+        windows = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
+        if windows is None:
             starts = pc.unique(
                 pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")
             ).to_pylist()
-            touched = merge_spans((start, start + WINDOW) for start in starts)
-        return self.lake.rows_in("vertex_metrics", touched) if new.num_rows else new
+            windows = merge_spans((start, start + WINDOW) for start in starts)
+        return self.lake.rows_in("vertex_metrics", windows) if new.num_rows else new
 
     def _mark_new(self, samples: pa.Table, after_seq: int) -> pa.Table:
-        dated = samples.filter(pc.is_valid(samples["ts"]))
-        return dated.select(list(group_windows.SAMPLE)).append_column(
-            group_windows.IS_NEW, pc.greater(dated["commit_seq"], after_seq)
+        timed = samples.filter(pc.is_valid(samples["ts"]))
+        return timed.select(list(group_windows.SAMPLE)).append_column(
+            group_windows.IS_NEW, pc.greater(timed["commit_seq"], after_seq)
         )
 
     def _read_state(self, name: str, schema: pa.Schema, required: str | None = None) -> pa.Table:

@@ -74,13 +74,13 @@ class SmallLake:
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> pa.Table:
         time = pc.field(ALL_TABLES[table].time_column)
-        inside = reduce(
+        in_spans = reduce(
             or_,
             ((time >= _scalar(start)) & (time <= _scalar(end)) for start, end in spans),
             pc.scalar(False),
         )
         return pa.concat_tables(
-            self._read(name, self._files_in(name, spans), inside & self._up_to(name))
+            self._read(name, self._files_in(name, spans), in_spans & self._up_to(name))
             for name in with_same_rows(table)
         ).combine_chunks()
 

@@ -300,7 +300,7 @@ class Cycle(ABC):
         triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines).select(list(RECORD))
         events = self._map(records, reported.checkpoint_event_batches, SERVED_EVENT)
-        earlier = {
+        looked_up = {
             "earlier_checkpoints": self.lake.rows_in("checkpoints", triggers).select(
                 _folded_columns("checkpoints")
             ),
@@ -313,13 +313,13 @@ class Cycle(ABC):
         }
         if minutes := minute_spans(lookups):
             samples = self.lake.rows_in("vertex_metrics", minutes)
-            earlier[group_windows.EARLIER_PART] = self._mark_new(samples, 0)
+            looked_up[group_windows.EARLIER_PART] = self._mark_new(samples, 0)
         if any(lookup.keys for lookup in lookups):
             wanted = [(lookup.cluster, lookup.job_id, lookup.keys) for lookup in lookups]
             snapshots = self.lake.new_rows("snapshots", {})
-            earlier["earlier_snapshots"] = self._snapshots_for(snapshots, wanted)
+            looked_up["earlier_snapshots"] = self._snapshots_for(snapshots, wanted)
         jobs = self._from_rows([lookup._asdict() for lookup in lookups], LOOKED_UP)
-        rows_by_part = self.parts | earlier
+        rows_by_part = self.parts | looked_up
         selected = {name: self._select_jobs(rows, jobs) for name, rows in rows_by_part.items()}
         return selected | {"looked_up": jobs}
 
@@ -329,13 +329,13 @@ class Cycle(ABC):
     def _map(self, rows: Frame, make: Make, schema: pa.Schema) -> Frame: ...
     @abstractmethod
     def _group(self, parts: Parts, by: Sequence[str]) -> Frame:
-        """By key and, for clusters, in order of parts; each row's columns are in a struct of its
-        part's name.
+        """All rows by key and, for clusters, in order of parts. A row's columns are in a struct of
+        its part's name.
         """
 
     @abstractmethod
     def _write(self, folder: str, rows: Frame, make: Make, schema: pa.Schema) -> StoredRows:
-        """Map rows and write them below the folder; ``staged/`` is only for this run."""
+        """Writes mapped rows below ``folder``; ``staged/`` is only for this run."""
 
     @abstractmethod
     def _from_rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Frame: ...
@@ -347,13 +347,13 @@ class Cycle(ABC):
 
     @abstractmethod
     def _bounds(self, rows: Frame, column: str) -> tuple[datetime, datetime]:
-        """The smallest and largest value; on Spark rounded down to seconds."""
+        """Smallest and largest value; on Spark rounded down to seconds."""
 
     @abstractmethod
     def _select_jobs(self, rows: Frame, jobs: Frame) -> Frame: ...
     @abstractmethod
     def _samples_of_touched_windows(self, new: Frame) -> Frame:
-        """All samples in windows of new samples, and perhaps others."""
+        """All samples in windows of new samples, and perhaps of other windows."""
 
     @abstractmethod
     def _mark_new(self, samples: Frame, after_seq: int) -> Frame:
@@ -361,7 +361,7 @@ class Cycle(ABC):
 
     @abstractmethod
     def _read_state(self, name: str, schema: pa.Schema, required: str | None = None) -> Frame:
-        """Without rows whose column ``required`` is null."""
+        """Rows of a state whose column ``required`` is not null."""
 
     def _copy_state(self, name: str, schema: pa.Schema) -> None:
         if self.previous:

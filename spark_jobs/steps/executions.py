@@ -1,5 +1,5 @@
-"""Where each attempt of a subtask ran, and its job, by a cluster's log. This is remembered: a task
-may run for months.
+"""Where each attempt of a subtask ran, and its job, by a cluster's log. Executions are remembered:
+a task may run for months.
 """
 
 from collections import defaultdict
@@ -22,23 +22,23 @@ DEPLOYED, RECEIVED = "task_deployed", "task_received"
 SUBTASK = ("job_id", "vertex_id", "task", "subtask")
 
 REMEMBERED_DAYS = 7
-"""For earlier attempts of a subtask. Its newest attempt may still run."""
+"""Of a subtask's earlier attempts. Its newest attempt may still run."""
 NEWEST_REMEMBERED_DAYS = 400
 DAY_MS = 86_400_000
 
 
 def report_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Events that name an execution, and each log's first that names a job."""
-    seen = set()
+    """Events that name an execution, and the first event of each log that names a certain job."""
+    named_jobs = set()
     for batch in batches:
         is_needed = []
         names = ("execution_id", "cluster", "process", "job_id")
         for execution_id, *job_of_log in zip(
             *(batch[name].to_pylist() for name in names), strict=True
         ):
-            is_new_job = job_of_log[-1] is not None and tuple(job_of_log) not in seen
+            is_new_job = job_of_log[-1] is not None and tuple(job_of_log) not in named_jobs
             is_needed.append(execution_id is not None or is_new_job)
-            seen.add(tuple(job_of_log))
+            named_jobs.add(tuple(job_of_log))
         yield batch.filter(pa.array(is_needed, pa.bool_()))
 
 
@@ -121,15 +121,15 @@ def _graph(execution_id: str) -> str:
 
 
 def _newest(rows: Sequence[Row]) -> list[Row]:
-    dated = [row for row in rows if row["deployed_at"] is not None]
-    newest_day = max((row["deployed_at"] // DAY_MS for row in dated), default=0)
-    dated.sort(key=lambda row: (-row["deployed_at"], row["execution_id"]))
-    kept, seen = [], set()
-    for row in dated:
+    deployed = [row for row in rows if row["deployed_at"] is not None]
+    newest_day = max((row["deployed_at"] // DAY_MS for row in deployed), default=0)
+    deployed.sort(key=lambda row: (-row["deployed_at"], row["execution_id"]))
+    kept, known_subtasks = [], set()
+    for row in deployed:
         subtask = tuple(row[name] for name in SUBTASK)
         age_days = newest_day - row["deployed_at"] // DAY_MS
-        is_newest = subtask not in seen
+        is_newest = subtask not in known_subtasks
         if age_days <= REMEMBERED_DAYS or (is_newest and age_days <= NEWEST_REMEMBERED_DAYS):
             kept.append(row)
-        seen.add(subtask)
+        known_subtasks.add(subtask)
     return kept

@@ -14,8 +14,8 @@ from spark_jobs.transforms.grouped_batches import groups
 from spark_jobs.transforms.plain_rows import plain
 
 OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set", *STORE_KINDS)
-"""Lines of TaskManagers that name no task. They belong to the job whose tasks run there, if it is
-the only one.
+"""Lines of TaskManagers that name no task. They belong to the job whose tasks run there, if no
+other job has tasks there.
 """
 WORKER_ENDED = "worker_terminated"
 """This line only concerns a job if the worker had no task: the job waits for the worker."""
@@ -77,7 +77,8 @@ class Places:
                 first = self._first_of_job.setdefault(row["job_id"], row)
                 if row["deployed_at"] < first["deployed_at"]:
                     self._first_of_job[row["job_id"]] = row
-                if None not in (name := tuple(row[part] for part in _NAME)):
+                name = tuple(row[part] for part in _NAME)
+                if None not in name:
                     self._by_name[name].append(row)
                 if row["log"] is not None:
                     self._received[row["log"]].append(row)
@@ -105,16 +106,21 @@ class Places:
             yield from ((name, location[name]) for name in names if event[name] is None)
 
     def _location(self, event: Row) -> tuple[Row | None, tuple[str, ...]]:
+        """The execution of the event's task or job, and the columns to take from it."""
         if event["execution_id"] is not None:
             return self._by_execution.get(event["execution_id"]), LOCATION
         if event["job_id"] is not None:
             return None, ()
         if event["attempt"] is not None:
-            # The last deployed task of that name. If two jobs have a task of that name at the same
-            # time, it may be the other job's.
+            # The last deployed task of that name. If two jobs have such a task at the same time, it
+            # may be of the other job.
             name = tuple(event[part] for part in _NAME)
             deployed = _deployed_until(self._by_name.get(name, ()), event["ts"])
-            return max(deployed, key=_deployment_order, default=None), _LACKING_WITH_NAME
+            columns = ("deployed_at", *_LACKING_WITH_NAME)
+            newest = max(
+                deployed, key=lambda row: rank([row[name] for name in columns]), default=None
+            )
+            return newest, _LACKING_WITH_NAME
         if event["kind"] in OF_PROCESS:
             received = _deployed_until(self._received.get(event["process"], ()), event["ts"])
             if not received:
@@ -135,7 +141,3 @@ class Places:
 
 def _deployed_until(rows: Rows, at_ms: int) -> list[Row]:
     return [row for row in rows if row["deployed_at"] <= at_ms]
-
-
-def _deployment_order(row: Row) -> Any:
-    return rank([row["deployed_at"], *(row[name] for name in _LACKING_WITH_NAME)])

@@ -51,7 +51,7 @@ def skip_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """For each job with slots on the TaskManager, reported since Flink 1.13."""
+    """A row for each job with slots on the TaskManager; Flink reports slots since 1.13."""
     for rows in batches:
         jobs_of_rows = (
             dict.fromkeys(slot["job_id"] for slot in slots or ())
@@ -71,9 +71,7 @@ def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatc
         for key in keys:
             by_key.setdefault(key, []).append((cluster, job_id))
     for rows in batches:
-        indexes: list[int] = []
-        clusters: list[str] = []
-        job_ids: list[str] = []
+        matches: list[tuple[int, str, str]] = []
         columns = (rows[name].to_pylist() for name in ("metadata_path", "job_id", "cluster"))
         for index, (path, owner, read_by) in enumerate(zip(*columns, strict=True)):
             if path is None:
@@ -85,16 +83,13 @@ def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatc
                 for cluster, job_id in by_key.get(key, ())
                 if read_by in (_ANY_CLUSTER, cluster)
             }
-            for cluster, job_id in jobs:
-                indexes.append(index)
-                clusters.append(cluster)
-                job_ids.append(job_id)
-        snapshots = _take(rows, indexes)
+            matches += ((index, *job) for job in jobs)
+        snapshots = _take(rows, [index for index, *_ in matches])
         yield _with(
             snapshots,
             SNAPSHOT,
-            cluster=pa.array(clusters, pa.string()),
-            job_id=pa.array(job_ids, pa.string()),
+            cluster=pa.array([cluster for _, cluster, _ in matches], pa.string()),
+            job_id=pa.array([job_id for *_, job_id in matches], pa.string()),
             owner_id=snapshots["job_id"],
         )
 

@@ -49,23 +49,23 @@ def rolled_up(kept: Rows, periods: set[Period]) -> Iterator[Row]:
 
 def newest(kept: Rows) -> Iterator[Row]:
     """One row for each key, as in the database. A retraction voids rows of earlier commits. Of
-    others, settled ones count first, then the newest. A retracted key has no figures but an
-    ``as_of``, so that the roll-up without it replaces the one with it.
+    valid rows, settled rows count first, then the newest. A retracted key has only an ``as_of``, so
+    that the roll-up without this checkpoint replaces the roll-up with it.
     """
     retracted_at: dict[Any, int] = {}
-    dated = [row for row in kept if row["trigger_time"] is not None]
+    with_trigger = [row for row in kept if row["trigger_time"] is not None]
     versions: dict[Any, list[Row]] = defaultdict(list)
-    for row in dated:
+    for row in with_trigger:
         versions[_row_key(row)].append(row)
         if row["retracted"]:
             fact = _fact_key(row)
             retracted_at[fact] = max(row["commit_seq"], retracted_at.get(fact, 0))
-    for row in dated:
+    for row in with_trigger:
         fact = _fact_key(row)
         is_void = None not in fact and row["commit_seq"] < retracted_at.get(fact, 0)
         row |= {"is_valid": not is_void, "is_fact": not row["retracted"]}
     for newest_row in newest_by(
-        dated, _KEY, ("is_valid", "is_fact", "final", "observed_at", "commit_seq")
+        with_trigger, _KEY, ("is_valid", "is_fact", "final", "observed_at", "commit_seq")
     ):
         instants = (row["observed_at"] for row in versions[_row_key(newest_row)])
         yield {**newest_row, "as_of": largest(*instants)}
@@ -81,7 +81,7 @@ def _periods(row: Row) -> list[Period]:
 
 def _sum_up(rows: Sequence[Row]) -> Row:
     # Savepoints have another format and schedule: their durations and sizes are left out.
-    counted = [row for row in rows if row["outcome"] == "completed" and not row["is_savepoint"]]
+    completed = [row for row in rows if row["outcome"] == "completed" and not row["is_savepoint"]]
     refusals = sum(row["outcome"] == REFUSED for row in rows)
     return {
         **{
@@ -90,8 +90,8 @@ def _sum_up(rows: Sequence[Row]) -> Row:
         },
         "savepoint_count": sum(bool(row["is_savepoint"]) for row in rows),
         "preflight_refusals": refusals or None,
-        "end_to_end_p95_ms": percentile((row["end_to_end_ms"] for row in counted), 0.95),
-        "state_bytes_last": _last_size(counted),
+        "end_to_end_p95_ms": percentile((row["end_to_end_ms"] for row in completed), 0.95),
+        "state_bytes_last": _last_size(completed),
         # Failed checkpoints also used the network.
         "checkpointed_bytes_sum": _sum(
             row["checkpointed_bytes"] for row in rows if row["checkpointed_bytes"] is not None
@@ -100,16 +100,14 @@ def _sum_up(rows: Sequence[Row]) -> Row:
     }
 
 
-def _last_size(counted: Rows) -> int | None:
-    sized = [row for row in counted if row["state_bytes"] is not None]
-    if not sized:
-        return None
-
-    def order(row: Row) -> Any:
-        return row["trigger_time"], rank(row["checkpoint_id"]), row["state_bytes"]
-
-    last: int = max(sized, key=order)["state_bytes"]
-    return last
+def _last_size(completed: Rows) -> int | None:
+    sizes = (
+        (row["trigger_time"], rank(row["checkpoint_id"]), row["state_bytes"])
+        for row in completed
+        if row["state_bytes"] is not None
+    )
+    newest = max(sizes, default=None)
+    return None if newest is None else int(newest[-1])
 
 
 def _sum(values: Iterable[int]) -> int | None:

@@ -1,5 +1,5 @@
-"""What checkpoints uploaded: parsed _metadata → ``checkpoint_upload``. A RocksDB gives each file a
-number of its own. A file whose name and size the compared snapshot has was kept if it is the same
+"""What checkpoints uploaded: parsed _metadata → ``checkpoint_upload``. A RocksDB numbers
+its files. A file whose name and size the compared snapshot has too was kept if it is the same
 stored file, else uploaded again. Other files are new.
 """
 
@@ -63,8 +63,8 @@ def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A row for each comparison of two snapshots that were read, at least one of them since the last
-    run. ``batches``: of each cluster its ``needs`` (comparisons), ``new_files`` (read since the last
+    """A row for each comparison of two snapshots that were read, at least one since the last run.
+    ``batches``: of each cluster its ``needs`` (comparisons), ``new_files`` (read since the last
     run) and ``references``, in this order.
     """
     uploads = None
@@ -128,16 +128,16 @@ class Uploads:
 
     def rows(self) -> Iterator[Row]:
         for comparison in self._new_comparisons:
-            directory, other = comparison.directory, comparison.compared_with
-            if directory in self._read_at and other in self._read_at:
+            directory, compared = comparison.directory, comparison.compared_with
+            if directory in self._read_at and compared in self._read_at:
                 files, read_at = self._newest(directory)
-                other_files, other_read_at = self._newest(other)
-                row = comparison._asdict() | _bytes(files, other_files)
+                compared_files, compared_read_at = self._newest(compared)
+                row = comparison._asdict() | _bytes(files, compared_files)
                 del row["directory"]
-                yield row | {"cluster": self.cluster, "as_of": max(read_at, other_read_at)}
+                yield row | {"cluster": self.cluster, "as_of": max(read_at, compared_read_at)}
 
     def _newest(self, directory: str) -> tuple[Files, Any]:
-        """Files of a _metadata's newest version, and when first read."""
+        """Files of a ``_metadata``'s newest version, and when this was first read."""
         read_at = self._read_at[directory]
 
         def order(version: Version) -> Any:

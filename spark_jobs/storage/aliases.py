@@ -2,7 +2,7 @@
 the other. Flink names its files by UUIDs below a job id. So two listed paths with the same end are
 one file (a bind mount, two mounts of one export, a NameNode's address beside its name service) or a
 copy, and Weir cannot tell which. A file is kept if the file of the other name may be needed: it is
-or was referred to, a job writes to its directory, or a shared file in that directory is referred to.
+or was referred to, a job writes to its directory, or a shared file there is referred to.
 
 For a copy that somebody put beside the original, none of this is true: then the original is judged
 as if there were no copy, and the copy is kept.
@@ -80,7 +80,7 @@ def ends_of_paths(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
     is_needed = pc.or_(is_needed, pa.array(was_referred))
     ends = pc.binary_join_element_wise(column(named, "job_id"), _names(named), "/")
     named = named.append_column("end", ends).append_column("is_needed", is_needed)
-    # A reference without a file also makes its directory a used one.
+    # A reference without a file also makes its directory used.
     used = pa.concat_tables(
         rows.filter(pc.not_equal(rows.column("place"), "exclusive")).select(JOB_DIRECTORIES.names)
         for rows in (named.filter(named.column("is_needed")), with_places(not_found))
@@ -108,21 +108,21 @@ def _names(rows: pa.Table) -> pa.Array:
 def compare_names(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
     """``SCHEMAS``: files to keep, and partial sums about other spellings and twins. ``parts``:
     ``ENDS`` without ``used``, grouped by ``end``. ``shared``: ``roots``, ``used`` directories, and
-    ``set_apart``: excluded ones that are not used.
+    ``set_apart``: excluded directories that are not used.
     """
     spellings = _other_spellings(parts["listed"], parts["referred"])
     twins, kept = _twins(parts["named"], shared)
     alike = pa.concat_tables([table.select(PATHS.names) for table in (spellings, kept)])
-    first = spellings.sort_by([("audit_id", "ascending"), ("path", "ascending")])
-    _, at = arrays.grouped(first, JOB_DIRECTORIES.names)
-    counts = arrays.counts(at, int(at.max(initial=-1)) + 1)
-    numbers, places = np.unique(at, return_index=True)
+    in_order = spellings.sort_by([("audit_id", "ascending"), ("path", "ascending")])
+    _, index = arrays.group(in_order, JOB_DIRECTORIES.names)
+    counts = arrays.counts(index, int(index.max(initial=-1)) + 1)
+    numbers, places = np.unique(index, return_index=True)
     return {
         "alike": arrays.distinct(alike, PATHS.names),
-        "spellings": first.take(pa.array(places))
+        "spellings": in_order.take(pa.array(places))
         .append_column("files", pa.array(counts[numbers]))
         .select(SCHEMAS["spellings"].names),
-        "twins": arrays.summed(
+        "twins": arrays.sum_rows(
             twins.select([*PAIR, "path"]).append_column(
                 "files", pa.array(np.ones(twins.num_rows, np.int64))
             ),
@@ -137,7 +137,7 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
     references = referred.group_by(["audit_id", "end"]).aggregate([("path", "min")])
     at = arrays.places_in(listed, references, "audit_id", "end")
     other_spellings = listed.append_column(
-        "referred_as", arrays.taken(column(references, "path_min"), at)
+        "referred_as", arrays.take(column(references, "path_min"), at)
     ).filter(pa.array(at >= 0))
     key = ["job_directory", "audit_id", "path"]
     named = other_spellings.group_by(key).aggregate([("referred_as", "min")])
@@ -145,20 +145,22 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
 
 
 def _twins(named: pa.Table, shared: Tables) -> tuple[pa.Table, pa.Table]:
-    """Listed files with another's end, and those whose other names may be used."""
-    _, at = arrays.grouped(named, ["audit_id", "end"])
-    span = (
-        named.append_column("at", pa.array(at))
+    """Listed files with another's end, and those of them whose other file may be needed."""
+    _, index = arrays.group(named, ["audit_id", "end"])
+    extremes = (
+        named.append_column("at", pa.array(index))
         .group_by("at")
         .aggregate([("path", "min"), ("path", "max")])
         .sort_by("at")
     )
-    first, last = (column(span, name).take(pa.array(at)) for name in ("path_min", "path_max"))
+    first, last = (
+        column(extremes, name).take(pa.array(index)) for name in ("path_min", "path_max")
+    )
     path = column(named, "path")
     other = pc.if_else(pc.equal(path, first), last, first)
     audit_id = column(named, "audit_id")
     place_of_other = arrays.require_places(
-        pc.binary_join_element_wise(audit_id, other, "\0"), arrays.joined(named, "audit_id", "path")
+        pc.binary_join_element_wise(audit_id, other, "\0"), arrays.texts(named, "audit_id", "path")
     )
     sides = {name: column(named, name) for name in ("root_no", "job_directory")}
     rows = pa.table(
@@ -167,21 +169,23 @@ def _twins(named: pa.Table, shared: Tables) -> tuple[pa.Table, pa.Table]:
         | {f"other_{name}": side.take(pa.array(place_of_other)) for name, side in sides.items()}
     )
     is_twin = pc.not_equal(first, last)
-    may_be_needed = _may_be_needed(named, at, shared).astype(np.int64)
-    size = int(at.max(initial=-1)) + 1
-    needed_others = arrays.sums(at, may_be_needed, size)[at] - may_be_needed
+    may_be_needed = _may_be_needed(named, index, shared).astype(np.int64)
+    size = int(index.max(initial=-1)) + 1
+    needed_others = arrays.sums(index, may_be_needed, size)[index] - may_be_needed
     return rows.filter(is_twin), rows.filter(pc.and_(is_twin, pa.array(needed_others > 0)))
 
 
-def _may_be_needed(named: pa.Table, at: Numbers, shared: Tables) -> Flags:
+def _may_be_needed(named: pa.Table, index: Numbers, shared: Tables) -> Flags:
     is_used, is_set_apart = (
         arrays.are_in(named, shared[name], *JOB_DIRECTORIES.names) for name in ("used", "set_apart")
     )
     root_no = arrays.numbers_of(named, "root_no")
     is_whole = arrays.flags_of(shared["roots"], "is_whole")[root_no]
-    size = int(at.max(initial=-1)) + 1
+    size = int(index.max(initial=-1)) + 1
     # Two roots may be one directory under two names.
-    is_spread = arrays.maxima(at, root_no, size)[at] != -arrays.maxima(at, -root_no, size)[at]
+    is_spread = (
+        arrays.maxima(index, root_no, size)[index] != -arrays.maxima(index, -root_no, size)[index]
+    )
     is_needed = arrays.flags_of(named, "is_needed")
     may_be_needed: Flags = (is_needed | is_used | is_spread | ~is_whole) & ~is_set_apart
     return may_be_needed

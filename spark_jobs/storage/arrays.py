@@ -1,5 +1,5 @@
 """Operations on whole columns of one partition. In sums, ``index`` has each row's group, ``size``
-is their number.
+is the number of groups.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ def column(table: pa.Table, name: str) -> pa.Array:
 
 
 def numbers(array: pa.Array, unknown: int = UNKNOWN) -> Numbers:
-    """An array of whole numbers, or of instants in microseconds."""
+    """Whole numbers, or instants in microseconds."""
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.timestamp("us", array.type.tz))
     return np.asarray(pc.fill_null(array.cast(pa.int64()), unknown))
@@ -44,7 +44,7 @@ def flags_of(table: pa.Table, name: str) -> Flags:
 
 
 def flags(array: pa.Array) -> Flags:
-    """An array of flags, in which null is false."""
+    """Null is false."""
     return np.asarray(pc.fill_null(array, False))
 
 
@@ -53,7 +53,7 @@ def known(array: Numbers) -> Flags:
     return is_known
 
 
-def later(left: Numbers, right: Numbers) -> Flags:
+def is_later(left: Numbers, right: Numbers) -> Flags:
     is_later: Flags = known(left) & known(right) & (left > right)
     return is_later
 
@@ -62,13 +62,13 @@ def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
     return pa.array(array, pa.int64(), mask=~known(array)).cast(kind)
 
 
-def joined(table: pa.Table, *names: str) -> pa.Array:
+def texts(table: pa.Table, *names: str) -> pa.Array:
     """One text for each row, equal only if all columns are; null if one is null."""
-    texts = [column(table, name).cast(pa.string()) for name in names]
-    return pc.binary_join_element_wise(*texts, "\0") if len(texts) > 1 else texts[0]
+    arrays = [column(table, name).cast(pa.string()) for name in names]
+    return pc.binary_join_element_wise(*arrays, "\0") if len(arrays) > 1 else arrays[0]
 
 
-def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
+def encode(*texts: pa.Array) -> tuple[list[Numbers], int]:
     """A number for each text, equal for equal texts of all arrays, and their count; no nulls."""
     encoded = pa.concat_arrays([pa.array([], pa.string()), *texts]).dictionary_encode()
     codes = np.asarray(encoded.indices).astype(np.int64)
@@ -92,10 +92,10 @@ def require_places(texts: pa.Array, among: pa.Array) -> Numbers:
 
 
 def places_in(rows: pa.Table, among: pa.Table, *names: str) -> Numbers:
-    """For each row, the index in ``among`` of the one with equal ``names``, or -1."""
+    """For each row, the index in ``among`` of the row with equal ``names``, or -1."""
     if not among.num_rows:
         return np.full(rows.num_rows, -1)
-    return find_places(joined(rows, *names), joined(among, *names))
+    return find_places(texts(rows, *names), texts(among, *names))
 
 
 def are_in(rows: pa.Table, among: pa.Table, *names: str) -> Flags:
@@ -106,7 +106,7 @@ def distinct(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     return rows.group_by(list(names)).aggregate([]).select(list(names))
 
 
-def taken(array: pa.Array, index: Numbers) -> pa.Array:
+def take(array: pa.Array, index: Numbers) -> pa.Array:
     return array.take(pa.array(index, pa.int64(), mask=index < 0))
 
 
@@ -137,14 +137,14 @@ def maxima(index: Numbers, values: Numbers, size: int) -> Numbers:
     return largest
 
 
-def marked(index: Numbers, size: int) -> Flags:
+def mark(index: Numbers, size: int) -> Flags:
     marks: Flags = np.zeros(size, np.bool_)
     marks[index] = True
     return marks
 
 
 def table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
-    """A table with the columns of ``schema``; missing ones are null."""
+    """Missing columns are null."""
     rows = next((len(values) for values in columns.values()), 0)
     return pa.table(
         [_column(columns.get(field.name), field.type, rows) for field in schema], schema=schema
@@ -158,7 +158,8 @@ def _column(values: Any, kind: pa.DataType, rows: int) -> pa.Array:
     return array if array.type == kind else array.cast(kind)
 
 
-def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
+def group(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
+    """The distinct keys, and the index of each row's key."""
     numbered = rows.select(list(key)).append_column(
         "_at", pa.array(range(rows.num_rows), pa.int64())
     )
@@ -169,11 +170,11 @@ def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
     return groups.select(list(key)), index
 
 
-def summed(
+def sum_rows(
     rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = (), largest: Sequence[str] = ()
 ) -> pa.Table:
-    """A row for each key; other columns have the smallest, largest or sum."""
-    group_table, index = grouped(rows, key)
+    """A row for each key, with ``smallest`` and ``largest`` values, else sums."""
+    group_table, index = group(rows, key)
     for name in (name for name in rows.column_names if name not in key):
         if name in smallest or name in largest:
             which = "min" if name in smallest else "max"
@@ -192,5 +193,5 @@ def summed(
 
 
 def without_repeated(rows: pa.Table, key: Sequence[str]) -> pa.Table:
-    _, index = grouped(rows, key)
+    _, index = group(rows, key)
     return rows.take(pa.array(np.unique(index, return_index=True)[1]))

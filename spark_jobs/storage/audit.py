@@ -33,10 +33,11 @@ from spark_jobs.storage import (
     totals,
     verdicts,
 )
-from spark_jobs.storage.arrays import Tables, summed
+from spark_jobs.storage.arrays import Tables, sum_rows
 from spark_jobs.storage.plain import (
     Key,
     Row,
+    RowList,
     Rows,
     by,
     is_below,
@@ -74,28 +75,28 @@ class Engine(Protocol):
         """
 
     def collect(self, rows: EngineRows) -> pa.Table:
-        """Only for rows that do not grow with the number of files."""
+        """Only for rows that do not grow with files."""
 
 
 @dataclass(frozen=True)
 class Inputs:
     """Paths are canonical except in ``parsed``. ``jobs``: ``restored_path`` is the directory
-    restored from, ``written_directory`` the one it is known to write. ``parsed``: a _metadata that
-    was read to its end has a row with ordinal 0, others one with a ``failure``. ``known_files``,
-    ``earlier`` (references) and ``state`` (``previous_audit.STATES``) are of the previous audit.
-    ``statements``: ``audit_request.Statement``.
+    restored from, ``written_directory`` what the job is known to write. ``parsed``: a _metadata
+    that was read to its end has a row with ordinal 0, else a row with a ``failure``.
+    ``known_files``, ``earlier`` (references) and ``state`` (``previous_audit.STATES``) are of the
+    previous audit. ``statements``: ``audit_request.Statement``.
     """
 
-    roots: Sequence[Row]
-    jobs: Sequence[Row]
-    doubts: Sequence[Row]
+    roots: RowList
+    jobs: RowList
+    doubts: RowList
     listing: EngineRows
     parsed: EngineRows
     known_files: EngineRows
     earlier: EngineRows
     spellings_of: Mapping[str, Spellings]
-    statements: Sequence[Row] = ()
-    state: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    statements: RowList = ()
+    state: Mapping[str, RowList] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ class Judged:
 
 def judge(inputs: Inputs, engine: Engine) -> Judged:
     roots = sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"]))
+    # What was read, listed and remembered.
     state_before = {name: inputs.state.get(name, ()) for name in previous_audit.STATES}
     lost_before, shared_before = (
         {row["job_directory"] for row in state_before[name]}
@@ -160,6 +162,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         row | {"audit_id": roots[row["root_no"]]["audit_id"], "root": roots[row["root_no"]]["root"]}
         for row in sums.rows("file_directories")
     ]
+    # Which job owns which directory.
     dead = statements.dead_jobs(inputs.statements, inputs.jobs, file_directories)
     jobs = dead.jobs
     excluded = statements.excluded(inputs.statements)
@@ -174,6 +177,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     sole_owners = owners.sole_writers(owner_rows)
     restores = owners.restores(jobs)
 
+    # Which checkpoints are needed, and which files of jobs.
     owned_checkpoints = checkpoints.with_owners(
         checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owner_rows
     )
@@ -246,7 +250,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         ]
     )
     index = Index(file_directories)
-    reached_by = [index.reached(doubt["audit_id"], doubt["reach"]) for doubt in all_doubts]
+    reached_by = [index.find(doubt["audit_id"], doubt["reach"]) for doubt in all_doubts]
     directory_facts = directories.DirectoryFacts(
         owner_rows,
         needed,
@@ -366,7 +370,7 @@ _SUM_KEYS = {
     "vanished_checkpoints": ("audit_id", "metadata_path"),
     "missing": ("checkpoint_no",),
 }
-"""Parts of ``path_facts.SCHEMAS`` that are partial sums → the columns by which they are added up."""
+"""Parts of ``path_facts.SCHEMAS`` that are partial sums → the columns by which to add them up."""
 
 
 def _add_up(parts: Tables, _: Tables) -> dict[str, pa.Table]:
@@ -374,14 +378,14 @@ def _add_up(parts: Tables, _: Tables) -> dict[str, pa.Table]:
         name: (
             reference_sums.first_missing(rows)
             if name == "missing"
-            else summed(rows, _SUM_KEYS[name], ("metadata_path",), ("newest",))
+            else sum_rows(rows, _SUM_KEYS[name], ("metadata_path",), ("newest",))
         ).select(path_facts.SCHEMAS[name].names)
         for name, rows in parts.items()
     }
 
 
 def _add_up_cube(parts: Tables, _: Tables) -> dict[str, pa.Table]:
-    return {"cube": summed(parts["cube"], totals.CUBE_KEY)}
+    return {"cube": sum_rows(parts["cube"], totals.CUBE_KEY)}
 
 
 class _Sums:
@@ -395,8 +399,7 @@ class _Sums:
         return self._engine.collect(self._sums[name])
 
     def rows(self, name: str) -> list[Row]:
-        rows: list[Row] = self.table(name).to_pylist()
-        return rows
+        return list(self.table(name).to_pylist())
 
     def by_number(self, name: str, number: str) -> dict[int, Row]:
         return {row.pop(number): row for row in self.rows(name)}
@@ -431,8 +434,8 @@ def _numbered_checkpoints(
 class _SimilarNames:
     parts: Mapping[str, EngineRows]
     """``alike``: files that may have another name; no part if there are none."""
-    spellings: Sequence[Row] = ()
-    twins: Sequence[Row] = ()
+    spellings: RowList = ()
+    twins: RowList = ()
     copied: Set[Key] = frozenset()
     """(audit_id, job directory, other job directory), of which one is a copy of the other."""
 
@@ -441,13 +444,13 @@ def _compare_names(
     engine: Engine,
     path_tables: Mapping[str, EngineRows],
     sums: _Sums,
-    file_directories: Sequence[Row],
-    roots: Sequence[Row],
+    file_directories: RowList,
+    roots: RowList,
     is_whole: Sequence[bool],
     used_directories: Set[Key],
     excluded: Set[Key],
 ) -> _SimilarNames:
-    """Only if a reference was not found, or a job id has several directories."""
+    """Needed only if a reference was not found, or a job id has several directories."""
     in_job = [row for row in file_directories if row["job_id"] is not None]
     spread = [
         dict(zip(("audit_id", "job_id"), key, strict=True))
@@ -486,7 +489,7 @@ def _compare_names(
         },
     )
     spellings = engine.collect(compared["spellings"]).to_pylist()
-    pairs = summed(engine.collect(compared["twins"]), aliases.PAIR, ("path",)).to_pylist()
+    pairs = sum_rows(engine.collect(compared["twins"]), aliases.PAIR, ("path",)).to_pylist()
     twins = [
         pair
         | {f"{side}root": roots[pair[f"{side}root_no"]]["root"] for side in ("", "other_")}
@@ -509,7 +512,7 @@ def _compare_names(
     return _SimilarNames(parts, spellings, twins, copied)
 
 
-def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]:
+def _chains(sums: _Sums, jobs: Sequence[Key], roots: RowList) -> list[Row]:
     """References of jobs to other jobs' files. A savepoint's job columns are null."""
     referrer = ("job_no", "root_no", "other_job_directory")
     checkpoints_of = by(sums.rows("chained"), *referrer)
@@ -534,9 +537,7 @@ def _keyed(keys: Iterable[Key], name: str) -> pa.Table:
     return table_of(rows, pa.schema([("audit_id", pa.string()), (name, pa.string())]))
 
 
-def _missing(
-    missing: pa.Table, judged: Sequence[Row], superseded: set[Key], roots: Sequence[Row]
-) -> pa.Table:
+def _missing(missing: pa.Table, judged: RowList, superseded: set[Key], roots: RowList) -> pa.Table:
     at = pa.array(missing.column("checkpoint_no").to_numpy().astype(np.int64))
     root = pa.array([root["root"] for root in roots], pa.string()).take(
         missing.column("root_no").combine_chunks()

@@ -1,7 +1,7 @@
 """Retained snapshots: figures, and whether jobs can and may still restore from them."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,6 +20,7 @@ from spark_jobs.storage.plain import (
     US_PER_S,
     Key,
     Row,
+    RowList,
     Rows,
     by,
     is_at_most,
@@ -38,11 +39,11 @@ CHECKPOINT = ("audit_id", "metadata_path")
 def with_figures(snapshots: Rows, figures: Mapping[int, Row]) -> list[Row]:
     """Adds sums, ``self_contained`` and ``resolvable``. ``figures``: by snapshot number."""
     nothing = dict.fromkeys(FIGURES, 0)
-    rows_with_figures = []
+    rows = []
     for number, snapshot in enumerate(snapshots):
         sums = figures.get(number, nothing)
         is_covered = sums["uncovered_files"] == 0 and snapshot["unplaced"] == 0
-        rows_with_figures.append(
+        rows.append(
             snapshot
             | sums
             | {
@@ -50,7 +51,7 @@ def with_figures(snapshots: Rows, figures: Mapping[int, Row]) -> list[Row]:
                 "resolvable": False if sums["missing_files"] > 0 else is_covered or None,
             }
         )
-    return rows_with_figures
+    return rows
 
 
 def age_starts(metadata: Rows) -> dict[Key, int]:
@@ -70,7 +71,7 @@ def with_owners(checkpoints: Rows, owners: Rows) -> list[Row]:
 
 
 def with_verdicts(
-    checkpoints: Sequence[Row],
+    checkpoints: RowList,
     outcomes: Rows,
     roots: Rows,
     age_starts: Mapping[Key, int],
@@ -80,10 +81,10 @@ def with_verdicts(
     """Adds ``verdict``, ``is_attested`` and ``successor_job_id``. ``checkpoints``: from
     ``with_owners``. ``dead``: (audit_id, directory) of a job attested dead → since when.
     ``copied``: checkpoints with the same content as another, perhaps the same file. A checkpoint is
-    waste if its job was seen in a terminal state, and a job restored from it, or from a later one
-    of its job, has since completed a whole checkpoint that needs only its own files. While any
-    job that may run was restored from that job and has no such checkpoint, none of that job is
-    waste. A dead job needs no successor. A savepoint is never waste.
+    waste if its job was seen in a terminal state, and a job restored from it, or from a later
+    checkpoint of its job, has since completed a whole checkpoint that needs only its own files.
+    While any job that may run was restored from that job and has no such checkpoint, that job has
+    no waste. A dead job needs no successor. A savepoint is never waste.
     """
     by_origin = by(outcomes, "audit_id", "from_job_directory")
     # An heir of a directory that was not read: the directory may be another name of this one.
@@ -124,7 +125,7 @@ def with_verdicts(
     return judgements
 
 
-def with_namers(judged: Rows, namers: Sequence[Row]) -> list[Row]:
+def with_namers(judged: Rows, namers: RowList) -> list[Row]:
     """Keeps waste whose _metadata explains kept files. ``namers``: ``verdicts.NAMERS``."""
     goes, stays = (
         {row["checkpoint_no"] for row in namers if row["goes"] == flag} for flag in (True, False)
@@ -140,7 +141,7 @@ def with_namers(judged: Rows, namers: Sequence[Row]) -> list[Row]:
 def _is_waste(
     row: Row,
     heirs: Rows,
-    successors: Sequence[Row],
+    successors: RowList,
     root: Row,
     age_from: int | None,
     dead_since: int | None,
@@ -161,13 +162,13 @@ def _is_waste(
             if dead_since is not None
             else _is_succeeded(row, successors, root, guard)
         )
-        # Its files may only be deleted if its own file may.
+        # Its files may only be deleted if its ``_metadata`` may.
         and is_at_most(age_from, guard)
         and is_less(age_from, row["in_flight_since"], unknown=True)
     )
 
 
-def _is_succeeded(row: Row, successors: Sequence[Row], root: Row, guard: int) -> bool:
+def _is_succeeded(row: Row, successors: RowList, root: Row, guard: int) -> bool:
     return bool(
         # The successor did not take over a checkpoint of an earlier run under the same id.
         is_at_most(row["started_at"], row["modified"], unknown=not is_given(row["job_id"]))
@@ -187,7 +188,7 @@ def _with_clocks_apart(at: int | None) -> int | None:
 
 
 def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
-    """Whether this heir alone proves it unneeded: heirs of two runs prove nothing in between."""
+    """Whether ``heir`` alone proves ``row`` unneeded: heirs of two runs prove nothing in between."""
     left_up_to, left_at = heir["from_checkpoint_id"], heir["restored_at"]
     return (
         is_at_most(row["checkpoint_id"], left_up_to)
@@ -206,22 +207,22 @@ def _own_checkpoints(checkpoints: Rows) -> dict[Key, list[Row]]:
 
 
 def with_outcomes(
-    checkpoints: Rows, restores: Rows, sole_owners: Sequence[Row], remembered: Rows
+    checkpoints: Rows, restores: Rows, sole_owners: RowList, remembered: Rows
 ) -> list[Row]:
     """Restores with the outcome for their job, by its own checkpoints that were read.
     ``is_independent``: it has since completed a whole checkpoint that needs only its own files, and
     no longer reads the snapshot's files. ``ended``: it cannot run, and its last checkpoint was read
-    or is known to be gone; one that was not found may refer to the snapshot's files. ``is_own``:
+    or is known to be gone; if it was not found, it may refer to the snapshot's files. ``is_own``:
     restored from a directory that it writes. ``has_whole``: it has a whole checkpoint of any time;
     also for unreported jobs (``forgotten``). ``left_nothing``: Flink deleted its last checkpoint,
-    another job took it over, or it had none.
+    another job took it over, or the job had none.
     """
-    own = _own_checkpoints(checkpoints)
+    by_job = _own_checkpoints(checkpoints)
     homes = keys(sole_owners, *JOB, "job_directory")
     by_job_id = by((row for row in checkpoints if not row["is_savepoint"]), "audit_id", "job_id")
     outcomes = []
     for job in restores:
-        of_job = own.get(key_of(job, JOB), [])
+        of_job = by_job.get(key_of(job, JOB), [])
         whole = [
             row for row in of_job if row["seen"] and row["self_contained"] and row["resolvable"]
         ]
@@ -243,7 +244,7 @@ def with_outcomes(
         job
         | {
             "ended": bool(job["terminal"] and job["seen"] and not job["recorded"])
-            and _is_accounted(job, own.get(key_of(job, JOB), ()), left),
+            and _is_accounted(job, by_job.get(key_of(job, JOB), ()), left),
             "left_nothing": job["keeps_last"] is False
             or job["last_completed_id"] is None
             or is_at_most(job["last_completed_id"], left.up_to.get(key_of(job, JOB))),
@@ -263,12 +264,12 @@ def _is_whole_of_forgotten(row: Row, job: Row) -> bool:
 
 
 def last_unfound(
-    checkpoints: Rows, outcomes: Rows, jobs: Rows, sole_owners: Sequence[Row], remembered: Rows
+    checkpoints: Rows, outcomes: Rows, jobs: Rows, sole_owners: RowList, remembered: Rows
 ) -> set[Key]:
     """``JOB`` keys of ended jobs whose last checkpoint was not found: it may have been moved, and
     its files may be in the job's directory. ``checkpoints``: from ``with_owners``.
     """
-    own = _own_checkpoints(checkpoints)
+    by_job = _own_checkpoints(checkpoints)
     left = _Left.of(outcomes, sole_owners, remembered)
     ended = (
         job
@@ -278,19 +279,19 @@ def last_unfound(
     return {
         key_of(job, JOB)
         for job in ended
-        if not _is_accounted(job, own.get(key_of(job, JOB), ()), left)
+        if not _is_accounted(job, by_job.get(key_of(job, JOB), ()), left)
     }
 
 
 @dataclass(frozen=True)
 class _Left:
-    """Checkpoints that jobs left. ``up_to``: ``JOB`` → number of its last one that another job took
-    over, which deletes it when it is no longer needed. ``read``: ``JOB`` → the newest ones that
-    audits read (``previous_audit.REMEMBERED``), whose references are known.
+    """Checkpoints that jobs left. ``up_to``: ``JOB`` → number of the last that another job took
+    over, and deletes when it is no longer needed. ``read``: ``JOB`` → the newest that audits read
+    (``previous_audit.REMEMBERED``), whose references are known.
     """
 
     up_to: Mapping[Key, int | None]
-    read: Mapping[Key, Sequence[Row]]
+    read: Mapping[Key, RowList]
 
     @classmethod
     def of(cls, outcomes: Rows, sole_owners: Rows, remembered: Rows) -> "_Left":
@@ -311,9 +312,9 @@ class _Left:
 
 def _is_since_restore(row: Row, job: Row) -> bool:
     """Whether the job completed this checkpoint after its restore. A restored job continues its
-    numbers: a lower one is of another writer. Before its first checkpoint, all are of the run
-    before. Files newer than an ended job's last checkpoint are of another writer. A run that began
-    after the restore may have begun without a snapshot.
+    numbers: a lower number is of another writer. Before its first checkpoint, all are of the
+    previous run. Files newer than an ended job's last checkpoint are of another writer. A run that
+    began after the restore may have begun without a snapshot.
     """
     is_of_run = is_at_most(job["started_at"], _with_clocks_apart(job["restored_at"]), unknown=True)
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
@@ -325,7 +326,7 @@ def _is_since_restore(row: Row, job: Row) -> bool:
     return bool(is_of_run and counts_on and has_completed and is_of_job and is_since)
 
 
-def _is_accounted(job: Row, own: Rows, left: _Left) -> bool:
+def _is_accounted(job: Row, own_checkpoints: Rows, left: _Left) -> bool:
     """Whether a job's last checkpoint was read, or is known to be gone. Numbers repeat if an
     application starts again under its id.
     """
@@ -353,10 +354,12 @@ def _is_accounted(job: Row, own: Rows, left: _Left) -> bool:
         )
 
     was_taken_over = is_at_most(last_id, left.up_to.get(key_of(job, JOB)))
-    return has_last(own) or (was_taken_over and has_last(left.read.get(key_of(job, JOB), ())))
+    return has_last(own_checkpoints) or (
+        was_taken_over and has_last(left.read.get(key_of(job, JOB), ()))
+    )
 
 
-def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
+def previous_of(snapshots: RowList) -> dict[int, int]:
     """Number of a checkpoint → number of its job's previous one; no savepoints."""
     in_job: dict[Key, list[int]] = {}
     for number, row in enumerate(snapshots):
@@ -371,8 +374,10 @@ def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
     return {after: before for numbers in ordered for before, after in pairwise(numbers)}
 
 
-def superseded(checkpoints: Sequence[Row], restores: Rows) -> set[Key]:
-    """Before a whole checkpoint of the job, or up to the origin of a job that has one."""
+def superseded(checkpoints: RowList, restores: Rows) -> set[Key]:
+    """Checkpoints before a whole checkpoint of their job, or up to the origin of a job that has a
+    whole checkpoint.
+    """
     in_job = [
         row
         for row in checkpoints
@@ -409,9 +414,9 @@ def restored_directories(outcomes: Rows) -> set[Key]:
 
 
 def checkpoint_rows(
-    checkpoints: Sequence[Row], previous: Mapping[int, int], compared: Mapping[int, Row], jobs: Rows
+    checkpoints: RowList, previous: Mapping[int, int], compared: Mapping[int, Row], jobs: Rows
 ) -> list[Row]:
-    """``storage_checkpoint``. A savepoint's job is known if only one fits the digits in its name."""
+    """``storage_checkpoint``. A savepoint's job is known if only one job fits its name."""
     fitting: dict[Key, set[Key]] = defaultdict(set)
     for job in jobs:
         fitting[job["audit_id"], job["job_id"][:6]].add((job["cluster"], job["job_id"]))

@@ -21,6 +21,7 @@ from spark_jobs.storage.plain import (
     US_PER_S,
     Key,
     Row,
+    RowList,
     Rows,
     as_json,
     by,
@@ -54,7 +55,7 @@ TWO_NAMES_ADVICE = (
     "it is a copy, exclude the directory that nobody writes to."
 )
 MOST_PLACES = 1000
-"""Places in the row of one doubt. If it has more, readers of the row take its reach as everything."""
+"""Places in the row of one doubt. If it has more, readers of the row take its reach as all."""
 _MADE_BY_FLINK = re.compile(
     r"(?:/(?:chk-[0-9]*|shared|taskowned|dstl|op_[^/]+)(?:/.*)?)?/_metadata"
 )
@@ -62,7 +63,7 @@ _OF_CHECKPOINT = re.compile(r"/chk-[0-9]+/_metadata")
 _HIDES_CHECKPOINT = re.compile(r"/(?:chk-[0-9]+|[0-9a-f]{32}|_metadata)$")
 
 
-def listing_doubts(doubts: Rows, roots: Sequence[Row], reaches: Reaches) -> list[Row]:
+def listing_doubts(doubts: Rows, roots: RowList, reaches: Reaches) -> list[Row]:
     """Doubts about listings: an unlisted directory may contain a checkpoint of the job in whose
     directory it is, else of any job.
     """
@@ -92,7 +93,7 @@ def _in_jobs(paths: Sequence[str], layout: re.Pattern[str]) -> list[tuple[str | 
 
 
 def _unlisted_reach(
-    row: Row, directory: str | None, job_id: str | None, roots: Sequence[Row], reaches: Reaches
+    row: Row, directory: str | None, job_id: str | None, roots: RowList, reaches: Reaches
 ) -> Reach:
     subject, other, audit_id = row["subject"], row.get("other") or "", row["audit_id"]
     if row["reason"] == TWO_NAMES:
@@ -117,20 +118,20 @@ def _unlisted_reach(
     return below(subject)
 
 
-def are_listed_whole(doubts: Rows, roots: Sequence[Row]) -> list[bool]:
-    """By root. A link's target counts as listed if it is below an audited root."""
-    inside = Counter(
+def are_listed_whole(doubts: Rows, roots: RowList) -> list[bool]:
+    """For each root. A link's target counts as listed if it is below an audited root."""
+    inner_links = Counter(
         key_of(row, ("audit_id", "root"))
         for row in doubts
         if row["reason"] == "link"
         and row.get("other")
         and root_around(row["audit_id"], row["other"], roots) is not None
     )
-    return [root["unlisted"] == inside[key_of(root, ("audit_id", "root"))] for root in roots]
+    return [root["unlisted"] == inner_links[key_of(root, ("audit_id", "root"))] for root in roots]
 
 
 def metadata_doubts(doubts: Rows, reaches: Reaches, settled: Set[Key]) -> list[Row]:
-    """Doubts about _metadata. ``settled``: files without a doubt."""
+    """Doubts about ``_metadata`` that are not ``settled``."""
     rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
     places = _in_jobs([row["subject"] for row in rows], _OF_CHECKPOINT)
     return [
@@ -144,7 +145,7 @@ def metadata_doubts(doubts: Rows, reaches: Reaches, settled: Set[Key]) -> list[R
 
 
 def _reach_of_pair(root: str | None, other_root: str | None, *directories: str) -> Reach:
-    """Both roots if they differ: sharing directories, one may be the other."""
+    """Both roots if they differ: as they share a directory, they may be one root."""
     if root == other_root or root is None or other_root is None:
         return below(*directories)
     return below(root, other_root)
@@ -173,7 +174,7 @@ def _foreign_file_statement(row: Row) -> list[Row]:
     return [file | {"modified": modified, "head_sha256": head}]
 
 
-def without_failed_checkpoints(doubts: Sequence[Row], owners: Rows, metadata: Rows) -> list[Row]:
+def without_failed_checkpoints(doubts: RowList, owners: Rows, metadata: Rows) -> list[Row]:
     """Leaves out doubts about a _metadata whose checkpoint provably never completed: it refers to
     nothing. Numbers repeat if a job starts again under its id, so the file must be of that
     checkpoint's time.
@@ -191,9 +192,8 @@ def without_failed_checkpoints(doubts: Sequence[Row], owners: Rows, metadata: Ro
     )
     listed = by(metadata, "audit_id", "path")
     where = placed(pa.array([doubt["subject"] for doubt in doubts], pa.string()))
-    places = zip(
-        *(array.to_pylist() for array in (where.place, where.job_directory, where.checkpoint_id)),
-        strict=True,
+    locations = (
+        array.to_pylist() for array in (where.place, where.job_directory, where.checkpoint_id)
     )
 
     def is_explained(doubt: Row, place: str, directory: str | None, number: int | None) -> bool:
@@ -204,8 +204,8 @@ def without_failed_checkpoints(doubts: Sequence[Row], owners: Rows, metadata: Ro
         ends = failed.get((doubt["audit_id"], directory, number), ())
         return any(is_of_time(modified, end, CLOCKS_APART_S) for end in ends)
 
-    pairs = zip(doubts, places, strict=True)
-    return [doubt for doubt, location in pairs if not is_explained(doubt, *location)]
+    rows = zip(doubts, *locations, strict=True)
+    return [doubt for doubt, *location in rows if not is_explained(doubt, *location)]
 
 
 def unknown_authorities(outside: Rows, roots: Rows) -> Iterator[Row]:
@@ -226,7 +226,7 @@ def unknown_authorities(outside: Rows, roots: Rows) -> Iterator[Row]:
 
 
 def spelling_doubts(spellings: Rows) -> Iterator[Row]:
-    """One per audit: names the first spelling, reaches the directories of all."""
+    """One doubt per audit. It names the first spelling, and reaches the directories of all."""
     for rows in by(spellings, "audit_id").values():
         first = min(rows, key=lambda row: str(row["path"]))
         files = sum(row["files"] for row in rows)
@@ -257,8 +257,8 @@ def twin_doubts(pairs: Rows, copied: Set[Key]) -> Iterator[Row]:
 
 
 def same_content_doubts(snapshots: Rows, copied: Set[Key]) -> Iterator[Row]:
-    """A doubt for each checkpoint whose _metadata equals another one of that job and number. Jobs
-    with fixed ids have many of one number, but with other references.
+    """A doubt for each checkpoint whose _metadata equals that of another with its job and number.
+    Jobs with fixed ids have many checkpoints of one number, but with other references.
     """
     for group in _same_content(snapshots):
         first, last = (min(group, key=_path), max(group, key=_path))
@@ -297,13 +297,14 @@ def restored_from_gone(
     restores: Rows,
     snapshots: Rows,
     newest: Mapping[Key, Row],
-    roots: Sequence[Row],
+    roots: RowList,
     reaches: Reaches,
 ) -> Iterator[Row]:
     """A doubt for each job that may still use files of a snapshot that was not read: gone or
     outside the roots. It ends with another completed checkpoint of the job; if the snapshot was of
-    another job, one that was read, since it may refer to the same files. A database in checkpoint
-    storage (``reads_restored``) keeps reading the files. ``newest``: ``newest_checkpoints``.
+    another job, this checkpoint must be read, since it may refer to the same files. A database in
+    checkpoint storage (``reads_restored``) keeps reading the files. ``newest``:
+    ``newest_checkpoints``.
     """
     read = keys(snapshots, "audit_id", "directory")
     for job in may_run(restores):
@@ -352,9 +353,9 @@ def restored_from_unknown(jobs: Rows, newest: Mapping[Key, Row]) -> Iterator[Row
             yield _doubt(job, job["job_id"], "restored_from_unknown", detail, EVERYTHING)
 
 
-def writes_elsewhere(jobs: Rows, listed: Rows, roots: Sequence[Row], reaches: Reaches) -> list[Row]:
+def writes_elsewhere(jobs: Rows, listed: Rows, roots: RowList, reaches: Reaches) -> list[Row]:
     """A doubt for each job that stems from the audited roots but writes elsewhere: its checkpoints
-    may refer to files here. It was restored from the roots, or its cluster may have written a
+    may refer to their files. It was restored from the roots, or its cluster may have written a
     listed directory of its id before it moved.
     """
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
@@ -385,7 +386,7 @@ def writes_elsewhere(jobs: Rows, listed: Rows, roots: Sequence[Row], reaches: Re
     return list(doubts.values())
 
 
-def _is_inside(job: Row, place: str, roots: Sequence[Row]) -> bool:
+def _is_inside(job: Row, place: str, roots: RowList) -> bool:
     return root_around(job["audit_id"], job[place], roots) is not None
 
 
@@ -394,7 +395,7 @@ def no_checkpoint_found(
     restores: Rows,
     writers: Rows,
     newest: Mapping[Key, Row],
-    roots: Sequence[Row],
+    roots: RowList,
     reaches: Reaches,
 ) -> Iterator[Row]:
     """A doubt for each running job of the audited roots of which neither the newest checkpoint nor
@@ -433,10 +434,10 @@ def no_checkpoint_found(
             yield _doubt(job, job["job_id"], "no_checkpoint_found", detail, reach)
 
 
-def newest_checkpoints(writers: Sequence[Row], snapshots: Rows) -> dict[Key, Row]:
-    """``JOB`` → ``id`` and ``modified`` of the newest read checkpoint in the directories that it
-    writes. If it reported none, another job with its id may be there; directories that others
-    reported are left out.
+def newest_checkpoints(writers: RowList, snapshots: Rows) -> dict[Key, Row]:
+    """``JOB`` → ``id`` and ``modified`` of the newest read checkpoint in the directories that the
+    job writes. If it reported none, another job with its id may be there: directories that other
+    jobs reported are left out.
     """
     reported = keys(
         (writer for writer in writers if writer["written_directory"]), "audit_id", "job_directory"
@@ -480,7 +481,7 @@ def doubt_rows(
     doubts: Rows, blocked: Sequence[set[int]], withheld: Sequence[tuple[int, int]]
 ) -> list[Row]:
     """Rows of ``storage_doubt``. ``blocked``: numbers of the directories that each doubt reaches;
-    ``withheld``: files and bytes by directory kept only by doubts.
+    ``withheld``: by directory, files and bytes that only doubts keep.
     """
     return [
         doubt

@@ -15,8 +15,8 @@ FAILED = in_microseconds(JOB_SCHEMA.field("checkpoints_ended").type)
 
 
 class FailedCheckpoints:
-    """``failed``: ``FAILED`` of each directory, by its number. ``lost``: reasons that are
-    distinguished. Arguments: ``at`` is the directory number of each file, ``number`` the checkpoint
+    """``failed``: ``FAILED`` of each directory, by its number. ``lost``: reasons to
+    distinguish. Arguments: ``at`` is the directory number of each file, ``number`` the checkpoint
     id in its path, ``rows`` the files to look at.
     """
 
@@ -36,7 +36,9 @@ class FailedCheckpoints:
     def of_number_and_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers, before_s: int
     ) -> Flags:
-        """Is a failed one of its number under way then, or at most ``before_s`` before?"""
+        """Whether a failed checkpoint of the file's number was under way at ``modified``, or was
+        triggered at most ``before_s`` later.
+        """
         is_failed = np.zeros(len(at), np.bool_)
         for files, checkpoints in self._by_directory(at, rows):
             since, until = self._since[checkpoints], self._until[checkpoints]
@@ -54,18 +56,18 @@ class FailedCheckpoints:
     def of_number_or_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers
     ) -> tuple[Flags, Flags]:
-        """By number, if any, else time: is it of a failed one, and of a ``lost`` one?"""
+        """Whether files are of failed checkpoints, and of ``lost`` ones: by number, else by time."""
         is_failed, is_lost = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
         for files, checkpoints in self._by_directory(at, rows):
             lost = self._lost[checkpoints]
             numbered, unnumbered = files[known(number[files])], files[~known(number[files])]
-            for flags, chosen in ((is_failed, np.ones(len(lost), np.bool_)), (is_lost, lost)):
-                flags[numbered] = np.isin(number[numbered], self._number[checkpoints][chosen])
-                timed = chosen & known(self._since[checkpoints])
+            for flags, is_chosen in ((is_failed, np.ones(len(lost), np.bool_)), (is_lost, lost)):
+                flags[numbered] = np.isin(number[numbered], self._number[checkpoints][is_chosen])
+                has_time = is_chosen & known(self._since[checkpoints])
                 flags[unnumbered] = _within(
                     modified[unnumbered],
-                    self._since[checkpoints][timed],
-                    self._until[checkpoints][timed],
+                    self._since[checkpoints][has_time],
+                    self._until[checkpoints][has_time],
                 )
         return is_failed, is_lost
 

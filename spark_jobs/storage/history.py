@@ -39,10 +39,10 @@ def unread(
     sole_owners: Rows,
     roots: Sequence[Row],
 ) -> Unread:
-    """``checkpoints``: earlier referrers; if this audit has ``read`` one at the same path, it is a
-    newer one that replaced it. A checkpoint that is not listed is gone if the listing surely
+    """``checkpoints``: earlier referrers; if this audit ``read`` a checkpoint at the same path,
+    that checkpoint replaced it. A checkpoint that is not listed is gone if the listing surely
     covered its path (``is_surely_listed``). A cluster reports discarded checkpoints by number
-    alone; the directory is the one that only the job writes (``sole_owners``). Numbers repeat under
+    alone; its directory is that which only the job writes (``sole_owners``). Numbers repeat under
     the same id, so the time must fit too. ``known``: earlier _metadata with modification times;
     without one, nothing proves that a checkpoint was discarded.
     """
@@ -74,10 +74,10 @@ def unread(
         "job_directory",
         "checkpoint_id",
     )
-    written = by(known, "audit_id", "path")
+    known_files = by(known, "audit_id", "path")
 
     def was_discarded(checkpoint: Key, directory: str | None, number: int | None) -> bool:
-        rows = written.get(checkpoint, ())
+        rows = known_files.get(checkpoint, ())
         ends = discarded.get((checkpoint[0], directory, number), ())
         return bool(ends and rows) and all(
             any(is_of_time(row["modified"], end, CLOCKS_APART_S) for end in ends) for row in rows
@@ -100,5 +100,4 @@ def perhaps_elsewhere(checkpoints: Rows, unread: Unread, vanished: Rows) -> list
     names = "audit_id", "metadata_path"
     existing = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)
     rows = [dict(zip(("audit_id", "path"), key, strict=True)) for key in sorted(existing)]
-    placed_rows: list[Row] = with_places(table_of(rows, _PATHS)).to_pylist()
-    return placed_rows
+    return list(with_places(table_of(rows, _PATHS)).to_pylist())

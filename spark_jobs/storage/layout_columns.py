@@ -38,7 +38,7 @@ _MOST_DIGITS = 18
 class Placed(NamedTuple):
     """``place``: in Flink's layout. ``job_directory``: ``<any directory>/<job id>``; it identifies
     a job in storage, since all jobs of application clusters with high availability have the id
-    000…0. Null, as ``job_id``, without one.
+    000…0. Null, like ``job_id``, for paths outside.
     """
 
     place: pa.Array
@@ -152,7 +152,7 @@ def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
 
 
 def _checkpoint_ids(paths: pa.Array) -> np.ndarray:
-    """The number of ``chk-N``; -1 without one of at most 64 bits."""
+    """The number of ``chk-N``; -1 if there is none, or it exceeds 64 bits."""
     texts = pc.struct_field(pc.extract_regex(paths, r"/chk-(?P<number>[0-9]+)/[^/]*\z"), [0])
     short = pc.if_else(pc.less_equal(pc.utf8_length(texts), _MOST_DIGITS), texts, None)
     ids = np.array(pc.fill_null(short.cast(pa.int64()), -1))

@@ -1,38 +1,38 @@
 """Lineage of jobs, and whose task-owned files a snapshot may still need."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from ingest.flink_ids import is_given
 from ingest.storage.layout import JOB_CHARS
 from spark_jobs.storage.owners import JOB, SAVEPOINT, may_run, root_around
-from spark_jobs.storage.plain import Key, Row, Rows, by, key_of, keys
+from spark_jobs.storage.plain import Key, Row, RowList, Rows, by, key_of, keys
 
 _JOB_ID = ("audit_id", "job_id")
 _GIVEN_PREFIXES = ("000000", "ffffff")
-"""Prefixes of ids that were given: many jobs have the same one."""
+"""Prefixes of ids that were given: many jobs have the same."""
 
 
 @dataclass(frozen=True)
 class Family:
     """The jobs of an audit and their origins. ``sole_owners``: directories that only one job
     writes. ``unfound``: ``JOB`` keys of jobs whose last checkpoint was not found. ``dead``:
-    directories of jobs attested dead. ``file_directories``: those with files.
+    directories of jobs attested dead. ``file_directories``: with files.
     """
 
-    jobs: Sequence[Row]
-    restores: Sequence[Row]
-    chains: Sequence[Row]
-    sole_owners: Sequence[Row]
+    jobs: RowList
+    restores: RowList
+    chains: RowList
+    sole_owners: RowList
     unfound: Set[Key]
     dead: Set[Key]
-    file_directories: Sequence[Row]
+    file_directories: RowList
 
     @cached_property
     def by_prefix(self) -> dict[Key, list[Key]]:
         by_prefix: dict[Key, list[Key]] = {}
-        for audit_id, job_id in keys([*self.file_directories, *self.jobs], "audit_id", "job_id"):
+        for audit_id, job_id in keys([*self.file_directories, *self.jobs], *_JOB_ID):
             if audit_id is not None and job_id is not None:
                 by_prefix.setdefault((audit_id, job_id[:6]), []).append((audit_id, job_id))
         return by_prefix
@@ -43,20 +43,18 @@ class Family:
 
     @cached_property
     def unknown_origins(self) -> set[Key]:
-        unknown_origins = [
-            *(job for job in self.restores if not self._tells_origin(job)),
-            *(job for job in self.jobs if job["restore_unread"]),
-            *(
-                job
-                for job in self.jobs
-                if job["restored_at"] is not None and job["restored_path"] is None
-            ),
-        ]
-        return keys(unknown_origins, "audit_id", "job_id")
+        unclear = (
+            job
+            for job in self.jobs
+            if job["restore_unread"]
+            or (job["restored_at"] is not None and job["restored_path"] is None)
+        )
+        restores = (job for job in self.restores if not self._tells_origin(job))
+        return keys((*restores, *unclear), *_JOB_ID)
 
     def _tells_origin(self, job: Row) -> bool:
-        """Whether the restore shows the job's origin. Only the last restore is known: one from its
-        own snapshot, or from none of a known job, does not.
+        """Whether the restore shows the job's origin. Only the last restore is known. It does
+        not show it if its snapshot is the job's own, or of no known job.
         """
         audit_id, job_id, prefix = job["audit_id"], job["from_job_id"], job["from_prefix"]
         if job_id is None:
@@ -86,11 +84,9 @@ class Family:
         return origins
 
 
-def needed_jobs(
-    metadata: Sequence[Row], family: Family, roots: Sequence[Row]
-) -> tuple[set[Key], set[str]]:
+def needed_jobs(metadata: RowList, family: Family, roots: RowList) -> tuple[set[Key], set[str]]:
     """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits in which all
-    may be: a snapshot is of an unknown or forgotten job, or a job stems from such a one.
+    may be: a snapshot is of an unknown or forgotten job, or a job stems from such a job.
     ``metadata``: all _metadata that may exist. Nobody restores from a dead job: its snapshots keep
     only its own files.
     """
@@ -123,7 +119,7 @@ def needed_jobs(
     without_job = {
         row["audit_id"] for row in metadata if row["job_id"] is None and row["place"] != "savepoint"
     }
-    # Several jobs may have an id that was given. A forgotten one only shows by its directory.
+    # Several jobs may have an id that was given. A forgotten job only shows by its directory.
     of_unknown_writer = {
         row["audit_id"]
         for row in in_job
@@ -188,7 +184,7 @@ class Origins:
         self._origins = family.origins
 
     def of(self, audit_id: str, job_id: str) -> Set[str] | None:
-        """Ids of the job and its origins; None if one is unknown, or an id may be of others."""
+        """Ids of the job and its origins; None if an origin is unknown, or an id of several jobs."""
         line = with_ancestors([(audit_id, job_id)], self._origins)
         if not line <= self._known or any(is_given(ancestor) for _, ancestor in line):
             return None
@@ -205,7 +201,7 @@ def with_ancestors(jobs: Iterable[Key], origins: Mapping[Key, Iterable[Key]]) ->
     return reached
 
 
-def chain_rows(chains: Rows, restores: Rows, sole_owners: Rows, roots: Sequence[Row]) -> list[Row]:
+def chain_rows(chains: Rows, restores: Rows, sole_owners: Rows, roots: RowList) -> list[Row]:
     refers = [
         chain
         | {

@@ -33,26 +33,26 @@ OPERATORS = pa.schema(
 
 def notable_operators(rows: pa.Table) -> pa.Table:
     """``OPERATORS`` of all _metadata, also partly read. ``rows``: handles."""
-    other = pc.is_in(rows.column("kind"), value_set=pa.array(_OTHER_KINDS))
+    is_other = pc.is_in(rows.column("kind"), value_set=pa.array(_OTHER_KINDS))
     rows = rows.filter(
         pc.and_(
             pc.greater(rows.column("ordinal"), 0),
-            pc.and_(pc.is_valid(rows.column("kind")), pc.invert(other)),
+            pc.and_(pc.is_valid(rows.column("kind")), pc.invert(is_other)),
         )
     )
-    named, code = arrays.grouped(rows, _OPERATOR)
-    size = named.num_rows
-    of_operator = arrays.flags(pc.is_in(column(rows, "kind"), value_set=pa.array(_OPERATOR_KINDS)))
+    operators, code = arrays.group(rows, _OPERATOR)
+    size = operators.num_rows
+    is_operator = arrays.flags(pc.is_in(column(rows, "kind"), value_set=pa.array(_OPERATOR_KINDS)))
     bytes_of = arrays.numbers_of(rows, "state_bytes", 0)
-    operator_bytes = arrays.sums(code[of_operator], bytes_of[of_operator], size)
-    elements, states = _list_sums(rows, code, of_operator, size)
+    operator_bytes = arrays.sums(code[is_operator], bytes_of[is_operator], size)
+    elements, states = _list_sums(rows, code, is_operator, size)
     notable = (operator_bytes > 0) & (
         (elements["elements"] >= LEAST_ELEMENTS) | (operator_bytes >= LEAST_BYTES)
     )
     operator_rows = (
-        rows.filter(pa.array(of_operator))
+        rows.filter(pa.array(is_operator))
         .select(["path", "subtask"])
-        .append_column("code", pa.array(code[of_operator]))
+        .append_column("code", pa.array(code[is_operator]))
     )
     names = (
         rows.select(["operator_name"])
@@ -62,10 +62,10 @@ def notable_operators(rows: pa.Table) -> pa.Table:
         .sort_by("code")
     )
     figures = {
-        **{name: column(named, name) for name in _OPERATOR},
+        **{name: column(operators, name) for name in _OPERATOR},
         "operator_name": column(names, "operator_name_max"),
         "operator_bytes": operator_bytes,
-        "keyed_bytes": arrays.sums(code[~of_operator], bytes_of[~of_operator], size),
+        "keyed_bytes": arrays.sums(code[~is_operator], bytes_of[~is_operator], size),
         "files": _count_distinct(operator_rows, "path", size),
         "subtasks": _count_distinct(operator_rows, "subtask", size),
         **elements,
@@ -85,13 +85,13 @@ def _count_distinct(rows: pa.Table, name: str, size: int) -> Numbers:
 
 
 def _list_sums(
-    rows: pa.Table, code: Numbers, of_operator: np.ndarray, size: int
+    rows: pa.Table, code: Numbers, is_operator: np.ndarray, size: int
 ) -> tuple[dict[str, Numbers], dict[int, str]]:
     """Sums of elements, and the column ``states`` by code: JSON of [{name, mode, elements, most}];
     ``most``: of one subtask.
     """
-    lists = column(rows, "states").filter(pa.array(of_operator))
-    at = code[of_operator][np.asarray(pc.list_parent_indices(lists))]
+    lists = column(rows, "states").filter(pa.array(is_operator))
+    at = code[is_operator][np.asarray(pc.list_parent_indices(lists))]
     names, modes, offsets = (
         pc.struct_field(pc.list_flatten(lists), name) for name in ("name", "mode", "offsets")
     )
@@ -103,19 +103,19 @@ def _list_sums(
             "offsets": offsets,
         }
     )
-    named = table.group_by(["code", "name", "mode"]).aggregate(
+    list_rows = table.group_by(["code", "name", "mode"]).aggregate(
         [("offsets", "sum"), ("offsets", "max")]
     )
-    mode = column(named, "mode")
-    list_code = arrays.numbers_of(named, "code")
-    elements = arrays.numbers_of(named, "offsets_sum")
+    mode = column(list_rows, "mode")
+    list_code = arrays.numbers_of(list_rows, "code")
+    elements = arrays.numbers_of(list_rows, "offsets_sum")
     is_union = arrays.flags(pc.equal(mode, "UNION"))
     sums = {
         "elements": arrays.sums(list_code, elements, size),
         "union_elements": arrays.sums(list_code[is_union], elements[is_union], size),
     }
     return sums, {
-        number: _as_json(states) for (number,), states in by(named.to_pylist(), "code").items()
+        number: _as_json(states) for (number,), states in by(list_rows.to_pylist(), "code").items()
     }
 
 
@@ -124,11 +124,11 @@ def _as_json(states: list[Row]) -> str:
         return -(state["offsets_sum"] or 0), state["name"] or "", state["mode"] or ""
 
     fields = {"name": "name", "mode": "mode", "elements": "offsets_sum", "most": "offsets_max"}
-    shown = [
+    documents = [
         {name: state[source] for name, source in fields.items() if state[source] is not None}
         for state in first_by(states, order, MOST_STATES)
     ]
-    return as_json(shown)
+    return as_json(documents)
 
 
 def operator_state_rows(operators: Rows, checkpoint_rows: Rows) -> list[Row]:
@@ -139,9 +139,12 @@ def operator_state_rows(operators: Rows, checkpoint_rows: Rows) -> list[Row]:
     def order(operator: Row) -> tuple[int, int, str]:
         return -operator["elements"], -operator["operator_bytes"], operator["operator_id"] or ""
 
-    rows = []
-    for checkpoint in checkpoint_rows:
-        key = checkpoint["audit_id"], checkpoint["metadata_path"]
-        for operator in first_by(by_checkpoint.get(key, ()), order, MOST_OPERATORS):
-            rows.append(operator | {name: checkpoint[name] for name in names})
-    return rows
+    return [
+        operator | {name: checkpoint[name] for name in names}
+        for checkpoint in checkpoint_rows
+        for operator in first_by(
+            by_checkpoint.get((checkpoint["audit_id"], checkpoint["metadata_path"]), ()),
+            order,
+            MOST_OPERATORS,
+        )
+    ]

@@ -117,7 +117,8 @@ def writers(jobs: Rows, directories: Sequence[Row], roots: Rows) -> list[Row]:
     """A row for each directory and each job that writes it (``writes``) or may. A job writes a
     directory if its running cluster (not a recording) reported its last checkpoint there or,
     without a report, if the root is registered for only this cluster and has only one directory of
-    the job's id. Without a report it may write any directory of its id in roots that allow its cluster.
+    the job's id. Without a report it may write any directory of its id in roots that allow its
+    cluster.
     """
     same_id = by(directories, "audit_id", "root", "job_id")
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
@@ -138,8 +139,7 @@ def writers(jobs: Rows, directories: Sequence[Row], roots: Rows) -> list[Row]:
             is_distinguished = is_only_cluster or not is_given(job["job_id"])
             is_known = is_declared or (is_reported and is_allowed and is_distinguished)
             if is_reported or (is_allowed and is_unreported):
-                writes = not job["recorded"] and is_known
-                writer_rows.append(job | directory | {"writes": writes})
+                writer_rows.append(job | directory | {"writes": not job["recorded"] and is_known})
     return writer_rows
 
 
@@ -152,7 +152,7 @@ def owners(writers: Rows, shared: Set[str], remembered: Rows = ()) -> list[Row]:
     runs. ``failed``: checkpoints that provably never completed.
     """
     owner_rows = []
-    remembered_by_directory = {row["job_directory"]: row for row in remembered}
+    remembered_of = {row["job_directory"]: row for row in remembered}
     for key, jobs in by(writers, *JOB_DIRECTORY, "job_id").items():
         place = dict(zip((*JOB_DIRECTORY, "job_id"), key, strict=True))
         # A job that is known under the names of two clusters began once.
@@ -168,7 +168,7 @@ def owners(writers: Rows, shared: Set[str], remembered: Rows = ()) -> list[Row]:
                 "claims": claims,
                 "cluster": largest(job["cluster"] for job in jobs) if claims == 1 else None,
                 "job_name": largest(job["name"] for job in jobs) if claims == 1 else None,
-                **_beginning(jobs, remembered_by_directory.get(place["job_directory"], {})),
+                **_beginning(jobs, remembered_of.get(place["job_directory"], {})),
                 "started_at": largest(job["started_at"] for job in jobs),
                 "redeployed_at": jobs[0]["redeployed_at"] if len(jobs) == 1 else None,
                 "ended_at": largest(job["ended_at"] for job in jobs),
@@ -208,7 +208,7 @@ def _continues(job: Row) -> bool:
 
 
 def _failed_checkpoints(ended: Rows) -> list[Row]:
-    """Never completed; no number that another checkpoint completed with."""
+    """Checkpoints that never completed, except numbers with which another completed."""
     ended = list(ended)
     completed = {end["checkpoint_id"] for end in ended if end["completed"] is not False}
     if None in completed:

@@ -1,7 +1,7 @@
 """Reads _metadata. Executors import this module: no PySpark here."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 import pyarrow as pa
@@ -32,8 +32,8 @@ _FAILURE = [
     ("head_sha256", pa.string()),
     ("named_jobs", pa.list_(pa.string())),
 ]
-"""``head_sha256`` and ``named_jobs``: from ``ingest.metadata.unread``; null if the file could not be
-read.
+"""``head_sha256`` and ``named_jobs``: from ``ingest.metadata.unread``; null if the file could not
+be read.
 """
 _ROWS = fields_of(references.SCHEMA, references.SCHEMA.names)
 PARSED = pa.schema([("audit_id", pa.string()), ("root", pa.string()), *_ROWS, *_FAILURE])
@@ -49,7 +49,9 @@ FOREIGN = "foreign_metadata"
 def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for row in batch.to_pylist():
-            modified, within = _aware(row["modified"]), _read_root(row)
+            modified, within = row["modified"], _read_root(row)
+            if modified and not modified.tzinfo:
+                modified = modified.replace(tzinfo=UTC)
             file = MetadataFile(row["path"], row["bytes"], modified, row["read_path"], within)
             yield from _parse(file, row)
 
@@ -61,11 +63,11 @@ def _parse(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBatc
     except MetadataError as error:
         yield _unread(file, row, error)
     except FileNotFoundError:
-        why = "It was listed, and gone when it was to be read."
-        yield _failure_batch(file, row, "vanished_metadata", why)
+        detail = "It was listed, and gone when it was to be read."
+        yield _failure_batch(file, row, "vanished_metadata", detail)
     except Exception as error:  # whatever a file system raises, the other files are still read
-        why = f"It cannot be read ({words_of(error)}); check that Spark's workers may do so."
-        yield _failure_batch(file, row, "unreadable_file", why)
+        detail = f"It cannot be read ({words_of(error)}); check that Spark's workers may do so."
+        yield _failure_batch(file, row, "unreadable_file", detail)
 
 
 def _unread(file: MetadataFile, row: Mapping[str, Any], error: MetadataError) -> pa.RecordBatch:
@@ -117,8 +119,8 @@ def _failure_batch(
 
 
 def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Successors of vanished _metadata: those now in ``chk-*`` of the same job, as ``WANTED``. If
-    its directory cannot be listed, there are none, and the file stays a doubt.
+    """``WANTED`` of the present ``_metadata`` in ``chk-*`` of jobs whose ``_metadata`` vanished. If
+    a job's directory cannot be listed, it has none, and the file stays a doubt.
     """
     for batch in batches:
         files = [file for row in batch.to_pylist() for file in _find_siblings(row)]
@@ -163,7 +165,3 @@ def canonical_paths(rows: pa.Table, column: str, spellings_of: Mapping[str, Spel
             respelled = canonical_column(paths.filter(is_of_audit), spellings)
             canonical = pc.replace_with_mask(canonical, is_of_audit, respelled)
     return canonical
-
-
-def _aware(instant: datetime | None) -> datetime | None:
-    return instant if instant is None or instant.tzinfo else instant.replace(tzinfo=UTC)

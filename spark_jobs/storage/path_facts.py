@@ -90,15 +90,15 @@ SCHEMAS = {
     "known_metadata": schema(audit_id="text", path="text", modified="instant"),
     "missing": schema(checkpoint_no="int", path="text", root_no="int", bytes="int"),
 }
-"""``unread``: earlier references that were not read again: their checkpoint was not read, or another
-checkpoint has its path now. ``is_covered``: the file is below a root that was listed whole, and is
-listed now, or was referred to when it was last listed.
+"""``unread``: earlier references that were not read again: their checkpoint was not read, or
+another checkpoint has its path now. ``is_covered``: the file is below a root that was listed whole,
+and is listed now, or was referred to when it was last listed.
 """
 
 
 def collect_facts(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
-    """``SCHEMAS``. ``parts``: listing, known (files), storage_reference, segments, earlier
-    (references). ``shared``: roots, checkpoints, listed.
+    """Tables of ``SCHEMAS``. ``parts``: listing, known (files), storage_reference, segments,
+    earlier (references). ``shared``: roots, checkpoints, listed.
     """
     roots, checkpoints = shared["roots"], shared["checkpoints"]
     by_audit: dict[str, list[str]] = {}
@@ -116,24 +116,22 @@ def collect_facts(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
     tables = (listing, references, segments, unread, before.audited)
     # Paths are long: with a single audit no copies with the audit's id are made.
     key = ("audit_id", "path") if len(by_audit) > 1 else ("path",)
-    codes, count = arrays.coded(*(arrays.joined(table, *key) for table in tables))
+    codes, count = arrays.encode(*(arrays.texts(table, *key) for table in tables))
     paths = Paths._make([*codes, count])
     file_bytes = arrays.maxima(paths.listing, arrays.numbers_of(listing, "bytes", 0), count)
     at_references = arrays.require_places(
-        arrays.joined(references, "audit_id", "metadata_path"),
-        arrays.joined(checkpoints, "audit_id", "metadata_path"),
+        arrays.texts(references, "audit_id", "metadata_path"),
+        arrays.texts(checkpoints, "audit_id", "metadata_path"),
     )
     resolved = resolve(references, at_references, paths, file_bytes, roots, checkpoints)
-    segment_bytes = live_segments(segments, paths)
-    files = _files(listing, before.audited, paths, shared, resolved, segment_bytes)
-    is_listed = arrays.marked(paths.listing, count)
+    files = _files(listing, before.audited, paths, shared, resolved, live_segments(segments, paths))
+    is_listed = arrays.mark(paths.listing, count)
     absent = previous_audit.absent_files(before.audited, is_listed[paths.known], roots)
     # A missing file of a gone checkpoint may be in quarantine: then the next audit needs the
     # reference.
     is_covered = _are_below_whole(unread, roots)
     is_referred = arrays.flags(pc.is_null(column(before.audited, "unreferenced_since")))
-    was_referred = arrays.marked(paths.known[is_referred], count)
-    is_covered &= (is_listed | was_referred)[paths.unread]
+    is_covered &= (is_listed | arrays.mark(paths.known[is_referred], count))[paths.unread]
     sums = sums_of(resolved, references, checkpoints, roots, count)
     elsewhere = previous_audit.needed_elsewhere(before.others, earlier.others, by_audit)
     not_found = pa.concat_tables([sums["not_found"], elsewhere])
@@ -186,8 +184,8 @@ def _are_below_whole(referred: pa.Table, roots: pa.Table) -> Flags:
                 are_below(paths, root["root"]), pc.equal(audit_ids, root["audit_id"])
             )
             for link in root["links"]:
-                behind = pc.or_(are_below(paths, link), pc.equal(paths, link))
-                is_listed = pc.and_not(is_listed, behind)
+                is_behind = pc.or_(are_below(paths, link), pc.equal(paths, link))
+                is_listed = pc.and_not(is_listed, is_behind)
             is_below_whole |= arrays.flags(is_listed)
     return is_below_whole
 
@@ -207,16 +205,16 @@ def _files(
     if len(paths.known) > np.count_nonzero(at_known >= 0):
         before = previous_audit.merged(before)
         keys = pa.concat_tables([table.select(["audit_id", "path"]) for table in (listing, before)])
-        (codes,), _ = arrays.coded(arrays.joined(keys, "audit_id", "path"))
+        (codes,), _ = arrays.encode(arrays.texts(keys, "audit_id", "path"))
         at_known = np.full(paths.size + len(codes), -1)
         at_known[codes[listing.num_rows :]] = np.arange(before.num_rows)
         at = at_known[codes[: listing.num_rows]]
     else:
         at = at_known[paths.listing]
     root_no = arrays.require_places(
-        arrays.joined(listing, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
+        arrays.texts(listing, "audit_id", "root"), arrays.texts(roots, "audit_id", "root")
     )
-    of_before = {name: arrays.taken(column(before, name), at) for name in KNOWN_OF_FILE}
+    of_before = {name: arrays.take(column(before, name), at) for name in KNOWN_OF_FILE}
     of_before["first_seen_at"] = pc.coalesce(
         of_before["first_seen_at"], column(roots, "as_of").take(pa.array(root_no))
     )
@@ -230,7 +228,7 @@ def _files(
     )
     of_before["listed_since"] = arrays.optional(since, INSTANT)
     path, listed_path = column(listing, "path"), column(listing, "listed_path")
-    segmented = arrays.marked(resolved.path[resolved.segmented], paths.size)
+    segmented = arrays.mark(resolved.path[resolved.segmented], paths.size)
     columns = {
         "audit_id": column(listing, "audit_id"),
         "root_no": root_no,

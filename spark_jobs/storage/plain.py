@@ -12,6 +12,7 @@ from spark_jobs.arrow_schemas import with_instants
 
 Row = dict[str, Any]
 Rows = Iterable[Row]
+RowList = Sequence[Row]
 Key = tuple[Any, ...]
 
 US_PER_S = 1_000_000
@@ -24,8 +25,7 @@ def plain_rows(table: pa.Table) -> list[Row]:
     schema = pa.schema(
         [field.with_type(with_instants(field.type, pa.int64())) for field in table.schema]
     )
-    rows: list[Row] = table.cast(schema).to_pylist()
-    return rows
+    return list(table.cast(schema).to_pylist())
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:

@@ -41,19 +41,19 @@ KNOWN_FILES = pa.schema(
         for name in ("root", "path", "bytes", "modified", *KNOWN_OF_FILE)
     ]
 )
-"""Columns that the next audit reads of ``storage_file``, ``storage_live`` and ``storage_absent``."""
+"""What the next audit reads of ``storage_file``, ``storage_live`` and ``storage_absent``."""
 REFERRED = schema(metadata_path="text", path="text")
-"""Columns that the next audit reads of ``storage_reference`` and ``storage_pending``."""
+"""What the next audit reads of ``storage_reference`` and ``storage_pending``."""
 
 
 LISTED = schema(root="text", as_of="instant")
 """``storage_listed``: for each root, the newest audit that listed it whole."""
 JOB_DIRECTORIES = schema(job_directory="text")
-"""``storage_shared``: directories that several clusters wrote, or may have written. When only one of
-these jobs is remembered, all files would seem to be its own.
+"""``storage_shared``: directories that several clusters wrote, or may have written. When only one
+of these jobs is remembered, all files would seem to be its own.
 
-``storage_lost``: directories with files that were not listed when a checkpoint that referred to them
-had vanished and was not seen discarded. Nothing is remembered of these files.
+``storage_lost``: directories with files that were not listed when a checkpoint that referred to
+them had vanished and was not seen discarded. Nothing is remembered of these files.
 """
 REMEMBERED = schema(
     job_directory="text",
@@ -175,7 +175,7 @@ class Split(NamedTuple):
 
 def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Split:
     """Files below the audited ``roots``, also if of another root before."""
-    parts, is_mine = [], np.zeros(files.num_rows, np.bool_)
+    parts, is_audited = [], np.zeros(files.num_rows, np.bool_)
     for audit_id, root in _audited(roots):
         is_inside = arrays.flags(are_below(column(files, "path"), root))
         if is_inside.any():
@@ -183,23 +183,23 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Split:
             at = rows.schema.get_field_index("root")
             rows = rows.set_column(at, "root", pa.repeat(root, rows.num_rows))
             parts.append(with_audit(rows, audit_id))
-            is_mine |= is_inside
-    return Split(_all(parts, KNOWN_FILES), files.filter(pa.array(~is_mine)))
+            is_audited |= is_inside
+    return Split(_all(parts, KNOWN_FILES), files.filter(pa.array(~is_audited)))
 
 
 def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> Split:
-    """References whose _metadata or file is below an audited root. Only of a _metadata there can an
-    audit see that it is gone.
+    """References whose _metadata or file is below an audited root. Whether a
+    _metadata is gone is only seen by an audit of its root.
     """
-    parts, is_mine = [], np.zeros(referred.num_rows, np.bool_)
+    parts, is_audited = [], np.zeros(referred.num_rows, np.bool_)
     for name in ("metadata_path", "path"):
-        is_left = ~is_mine
+        is_left = ~is_audited
         for audit_id, root in _audited(roots):
             is_taken = arrays.flags(are_below(column(referred, name), root)) & is_left
             if is_taken.any():
                 parts.append(with_audit(referred.filter(pa.array(is_taken)), audit_id))
-                is_mine |= is_taken
-    return Split(_all(parts, REFERRED), referred.filter(pa.array(~is_mine)))
+                is_audited |= is_taken
+    return Split(_all(parts, REFERRED), referred.filter(pa.array(~is_audited)))
 
 
 def _audited(roots: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
@@ -242,7 +242,7 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
     recent for ``unlisted_at``.
     """
     at = arrays.require_places(
-        arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
+        arrays.texts(files, "audit_id", "root"), arrays.texts(roots, "audit_id", "root")
     )
     as_of = numbers_of(roots, "as_of")[at]
     is_whole = numbers_of(roots, "unlisted")[at] == 0
@@ -286,7 +286,7 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
 def listed_since(since: Numbers, unlisted_at: Numbers, as_of: Numbers) -> Numbers:
     """For files with ``unlisted_at``: since which audit all have listed them."""
     return np.where(
-        known(unlisted_at), np.where(arrays.later(since, unlisted_at), since, as_of), UNKNOWN
+        known(unlisted_at), np.where(arrays.is_later(since, unlisted_at), since, as_of), UNKNOWN
     )
 
 
@@ -317,7 +317,7 @@ def remembered(before: Rows, owners: Rows, snapshots: Rows) -> list[Row]:
 
 
 def restores(outcomes: Rows, settled: Rows, as_of: int) -> list[Row]:
-    """``RESTORES``, each once. ``settled`` in earlier audits; both as of ``with_outcomes``."""
+    """``RESTORES``, each once. ``settled``: in earlier audits. Both are from ``with_outcomes``."""
     rows: dict[Key, Row] = {}
     oldest = as_of - FORGOTTEN_AFTER_D * 24 * US_PER_H
     for was_settled, jobs in ((False, outcomes), (True, settled)):

@@ -1,4 +1,4 @@
-"""The reach of a doubt: job directories whose files what the doubt hides may need. A checkpoint
+"""The reach of a doubt: job directories with files that the hidden thing may need. A checkpoint
 refers to files of its job and the job's origins; if these are unknown, perhaps to any file, and the
 doubt reaches all roots.
 """
@@ -67,11 +67,11 @@ class Reaches:
     dead: Mapping[Key, int]
 
     def of_job(self, audit_id: str, job_id: str | None, *directories: str) -> Reach:
-        family = None if job_id is None else self.origins.of(audit_id, job_id)
-        return EVERYTHING if family is None else of_jobs(family, *directories)
+        job_ids = None if job_id is None else self.origins.of(audit_id, job_id)
+        return EVERYTHING if job_ids is None else of_jobs(job_ids, *directories)
 
     def of_metadata(self, doubt: Row, directory: str | None, job_id: str | None) -> Reach:
-        """Of a _metadata not read to its end, by the jobs that it names."""
+        """The reach of a ``_metadata`` not read to its end, by the jobs that it names."""
         audit_id, named_jobs = doubt["audit_id"], doubt.get("named_jobs")
         if (audit_id, directory) in self.dead:
             return in_directory(str(directory))
@@ -89,7 +89,7 @@ class Reaches:
 
 
 class Index:
-    """Finds directories by path and job; numbers are positions in ``file_directories``."""
+    """Directories by path and job; numbers are positions in ``file_directories``."""
 
     def __init__(self, file_directories: Sequence[Row]) -> None:
         self._by_job: dict[Key, set[int]] = {}
@@ -103,7 +103,7 @@ class Index:
                 self._by_path.setdefault((audit_id, row["job_directory"]), set()).add(number)
         self._paths = sorted(self._by_path)
 
-    def reached(self, audit_id: str, reach: Reach) -> set[int]:
+    def find(self, audit_id: str, reach: Reach) -> set[int]:
         if reach.code == ALL_ROOTS:
             return self._of_audit.get(audit_id, set())
         numbers: set[int] = set()

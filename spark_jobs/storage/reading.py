@@ -1,4 +1,4 @@
-"""What an audit reads: the _metadata to read and read, failures, and jobs."""
+"""Inputs of an audit: ``_metadata`` to read, snapshots that were read, failures, and jobs."""
 
 import re
 from collections import Counter
@@ -68,7 +68,7 @@ def placed_snapshots(snapshots: pa.Table) -> list[Row]:
 
 
 class Missed(NamedTuple):
-    """``failed``: _metadata not read to the end. ``foreign``: those provably not Flink's."""
+    """``failed``: _metadata not read to the end. ``foreign``: provably not of Flink."""
 
     doubts: list[Row]
     failed: list[Row]
@@ -80,7 +80,7 @@ class Missed(NamedTuple):
 
 
 def missed(failed: pa.Table, bad_paths: Rows, snapshots: Sequence[Row]) -> Missed:
-    """A vanished checkpoint is no doubt if a later one of its job was read."""
+    """A vanished checkpoint is no doubt if a later checkpoint of its job was read."""
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     newest = {key: largest(row["number"] for row in rows) for key, rows in read.items()}
     doubts: list[Row] = []

@@ -26,18 +26,14 @@ CHAIN = [("job_no", pa.int64()), ("root_no", pa.int64()), ("other_job_directory"
 
 
 def first_missing(missing: pa.Table) -> pa.Table:
-    order = [("checkpoint_no", "ascending"), ("path", "ascending")]
-    return _first_of(missing.sort_by(order), "checkpoint_no", MOST_MISSING)
-
-
-def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
-    values = arrays.numbers_of(rows, key)
-    position = np.arange(len(values)) - np.searchsorted(values, values)
-    return rows.filter(pa.array(position < most))
+    rows = missing.sort_by([("checkpoint_no", "ascending"), ("path", "ascending")])
+    numbers = arrays.numbers_of(rows, "checkpoint_no")
+    position = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)
+    return rows.filter(pa.array(position < MOST_MISSING))
 
 
 def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Table:
-    """For each checkpoint, its number of files to which the job's previous one does not refer."""
+    """By checkpoint, the number of files to which its job's previous does not refer."""
     previous = arrays.numbers_of(checkpoints, "previous_no")
     checkpoint, path = resolved.checkpoint, resolved.path
     previous_no = previous[checkpoint]
@@ -50,6 +46,7 @@ def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Tabl
 
 
 def _nonzero(key: str, figures: dict[str, Numbers]) -> pa.Table:
+    """Rows with a figure other than 0; ``key``: the index in ``figures``."""
     at = np.flatnonzero(np.any([figure != 0 for figure in figures.values()], axis=0))
     return pa.table({key: at, **{name: figure[at] for name, figure in figures.items()}})
 
@@ -57,23 +54,21 @@ def _nonzero(key: str, figures: dict[str, Numbers]) -> pa.Table:
 def sums_of(
     resolved: Resolved, references: pa.Table, checkpoints: pa.Table, roots: pa.Table, count: int
 ) -> dict[str, pa.Table]:
-    audit_ids = column(references, "audit_id")
-    not_found = pa.table({"audit_id": audit_ids, "path": resolved.texts}).filter(
-        pa.array(~resolved.found)
-    )
-    listed = pa.table(
+    named_files = pa.table(
         {
-            "audit_id": audit_ids,
+            "audit_id": column(references, "audit_id"),
             "metadata_path": column(references, "metadata_path"),
             "path": resolved.texts,
         }
     )
-    outside = listed.filter(pa.array(resolved.root < 0))
+    not_found = named_files.filter(pa.array(~resolved.found))
+    is_outside = pa.array(resolved.root < 0)
+    outside = named_files.filter(is_outside)
     authority = pc.struct_field(
         pc.extract_regex(column(outside, "path"), AUTHORITY.replace("(", "(?P<authority>", 1)), [0]
     )
     outside = outside.append_column("authority", pc.fill_null(authority, "")).append_column(
-        "job_id", pc.fill_null(resolved.placed.job_id.filter(pa.array(resolved.root < 0)), "")
+        "job_id", pc.fill_null(resolved.placed.job_id.filter(is_outside), "")
     )
     missing = np.flatnonzero(resolved.missing)
     rows = pa.table(
@@ -127,7 +122,7 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
 
 
 def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Table:
-    """By job directory: distinct files elsewhere that it refers to, and missing ones."""
+    """By job directory: distinct files elsewhere to which it refers, and missing files."""
     home = home_no[resolved.checkpoint]
     chosen = np.flatnonzero(home >= 0)
     key, at = np.unique(home[chosen] * count + resolved.path[chosen], return_inverse=True)
@@ -135,7 +130,7 @@ def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Tabl
     key_home, size = key // max(count, 1), home_no.max(initial=-1) + 1
     figures: dict[str, Numbers] = {}
     for name, flags in (("foreign", ~resolved.own), ("missing", resolved.missing)):
-        has_flag = arrays.marked(at[flags[chosen]], len(key))
+        has_flag = arrays.mark(at[flags[chosen]], len(key))
         figures |= {
             f"{name}_files": arrays.counts(key_home[has_flag], size),
             f"{name}_bytes": arrays.sums(key_home[has_flag], largest[has_flag], size),
@@ -144,7 +139,7 @@ def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Tabl
 
 
 def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Table]:
-    """By job: other jobs' distinct files that it refers to, and its checkpoints that do."""
+    """By job: distinct files of other jobs to which it refers, and its checkpoints that refer."""
     chosen = np.flatnonzero(~resolved.own & arrays.flags(pc.is_valid(resolved.placed.job_id)))
     job = job_no[resolved.checkpoint[chosen]]
     key, first, at = np.unique(
@@ -161,7 +156,7 @@ def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Tab
         }
     )
     ends = [name for name, _ in CHAIN]
-    summed = rows.group_by([*ends, "other_job_id"]).aggregate([([], "count_all"), ("bytes", "sum")])
+    chains = rows.group_by([*ends, "other_job_id"]).aggregate([([], "count_all"), ("bytes", "sum")])
     referrers = pa.table(
         {
             "job_no": job,
@@ -171,6 +166,6 @@ def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Tab
         }
     )
     return {
-        "chains": summed.rename_columns({"count_all": "files", "bytes_sum": "bytes"}),
+        "chains": chains.rename_columns({"count_all": "files", "bytes_sum": "bytes"}),
         "chained": referrers.group_by([*ends, "checkpoint_no"]).aggregate([]),
     }

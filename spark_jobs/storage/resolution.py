@@ -21,9 +21,10 @@ class Paths(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Of each reference (checkpoint and path). ``missing``: the file certainly does not exist.
-    ``uncovered``: unknown, since it is below no root that was listed whole, or the checkpoint is
-    younger than the listing. ``own``: below the directory of the checkpoint or its job.
+    """A value for each reference (checkpoint and path). ``missing``: the file certainly does not
+    exist. ``uncovered``: nobody knows, since it is below no root that was listed whole, or the
+    checkpoint is younger than the listing. ``own``: below the directory of the checkpoint or its
+    job.
     """
 
     checkpoint: Numbers
@@ -88,7 +89,7 @@ def resolve(
 
 
 def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
-    """Bytes of each path's segments that retained checkpoints need; unknown without any."""
+    """Bytes of each path's segments that retained checkpoints need; unknown if they need none."""
     rows = pa.table(
         {
             "path": paths.segments,
@@ -100,5 +101,5 @@ def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
     at = arrays.numbers_of(distinct, "path")
     size = arrays.numbers_of(distinct, "bytes_max")
     sums = arrays.sums(at, size, paths.size)
-    sums[~arrays.marked(at[arrays.known(size)], paths.size)] = arrays.UNKNOWN
+    sums[~arrays.mark(at[arrays.known(size)], paths.size)] = arrays.UNKNOWN
     return sums

@@ -89,24 +89,24 @@ _BAD_PATH = SCHEMAS["bad_paths"].names
 def read_checkpoints(
     parts: Tables, _: Tables, spellings_of: Mapping[str, Spellings]
 ) -> dict[str, pa.Table]:
-    """``SCHEMAS``. ``parts["parsed"]``: ``PARSED``, all rows of each file."""
+    """Tables of ``SCHEMAS``. ``parts["parsed"]``: ``PARSED``, all rows of each file."""
     rows = parts["parsed"]
     failed = rows.filter(pc.is_valid(rows.column("failure")))
     rows = rows.filter(pc.is_null(rows.column("failure")))
     repeated = pc.fill_null(rows.column("repeated"), False)
     if pc.any(repeated).as_py():
-        once = arrays.without_repeated(
+        unique = arrays.without_repeated(
             rows.filter(repeated), ["audit_id", "metadata_path", "ordinal"]
         )
-        rows = pa.concat_tables([rows.filter(pc.invert(repeated)), once])
+        rows = pa.concat_tables([rows.filter(pc.invert(repeated)), unique])
     operators = operator_states.notable_operators(rows)
     rows = rows.set_column(
         rows.schema.get_field_index("path"),
         "path",
         parsing.canonical_paths(rows, "path", spellings_of),
     )
-    (code,), size = arrays.coded(arrays.joined(rows, "audit_id", "metadata_path"))
-    is_complete = arrays.marked(code[arrays.numbers_of(rows, "ordinal") == 0], size)
+    (code,), size = arrays.encode(arrays.texts(rows, "audit_id", "metadata_path"))
+    is_complete = arrays.mark(code[arrays.numbers_of(rows, "ordinal") == 0], size)
     handles = rows.append_column("code", pa.array(code))
     unplaced = pc.and_(pc.is_null(rows.column("path")), pc.is_valid(rows.column("written_path")))
     tables = {
@@ -133,7 +133,7 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
     for name in _PATHS:
         is_absolute |= arrays.flags(pc.match_substring_regex(column(rows, name), _ABSOLUTE))
     figures = {
-        "relocatable": ~arrays.marked(code[is_absolute], size),
+        "relocatable": ~arrays.mark(code[is_absolute], size),
         "unplaced": arrays.counts(code[arrays.flags(unplaced.combine_chunks())], size),
         "digest": pa.array(_digests(rows, code, size), pa.string()),
     }
@@ -160,26 +160,26 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
 
 
 def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
-    """Of all references of each file, in order and spelling; None without references."""
+    """Of each file's references, in their order and spelling; None if there are none."""
     is_written = pc.and_(
         pc.greater(rows.column("ordinal"), 0), pc.is_valid(rows.column("written_path"))
     )
-    written = rows.select(["ordinal", "written_path", "offset_bytes", "size_bytes"]).append_column(
-        "code", pa.array(code)
-    )
-    written = (
-        written.filter(is_written)
+    references = rows.select(
+        ["ordinal", "written_path", "offset_bytes", "size_bytes"]
+    ).append_column("code", pa.array(code))
+    references = (
+        references.filter(is_written)
         .sort_by([("code", "ascending"), ("ordinal", "ascending")])
         .combine_chunks()
     )
     digests: list[str | None] = [None] * size
-    codes = arrays.numbers_of(written, "code")
-    paths, starts = column(written, "written_path"), np.flatnonzero(np.diff(codes, prepend=-1))
+    codes = arrays.numbers_of(references, "code")
+    paths, starts = column(references, "written_path"), np.flatnonzero(np.diff(codes, prepend=-1))
     lengths = arrays.numbers(pc.binary_length(paths))
     text = b"".join(paths.cast(pa.binary()).to_pylist())
     ends = np.concatenate([[0], np.cumsum(lengths)])
     figures = np.stack(
-        [arrays.numbers_of(written, name) for name in ("ordinal", "offset_bytes", "size_bytes")]
+        [arrays.numbers_of(references, name) for name in ("ordinal", "offset_bytes", "size_bytes")]
         + [lengths],
         axis=1,
     )
@@ -192,7 +192,7 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
 
 def _bad_paths(unplaced: pa.Table) -> pa.Table:
     bad_paths = []
-    rows = unplaced.select([*SCHEMAS["bad_paths"].names[:-1]]).to_pylist()
+    rows = unplaced.select(_BAD_PATH[:-1]).to_pylist()
     for key, group in by(rows, "audit_id", "metadata_path", "root").items():
         paths = sorted(row["written_path"] for row in group)
         jobs_of_paths = [_IN_JOB.findall(path) for path in paths]
@@ -221,9 +221,11 @@ def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
     file_bytes = arrays.numbers_of(files, "size_bytes_max", 0)
     segmented = np.zeros(len(file_bytes), np.bool_)
     if segments.num_rows:
-        codes, size = arrays.coded(*(_code_and_path(table) for table in (files, segments)))
+        codes, size = arrays.encode(
+            *(arrays.texts(table, "code", "path") for table in (files, segments))
+        )
         file_code, segment_code = codes
-        segmented = arrays.marked(segment_code, size)[file_code]
+        segmented = arrays.mark(segment_code, size)[file_code]
         segment_bytes = arrays.numbers_of(segments, "size_bytes_max", 0)
         segment_sums = arrays.sums(segment_code, segment_bytes, size)[file_code]
         file_bytes = np.where(segmented, segment_sums, file_bytes)
@@ -231,9 +233,3 @@ def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
         "storage_reference": pa.table({**key_columns, "bytes": file_bytes, "segmented": segmented}),
         "segments": segments.rename_columns({"size_bytes_max": "bytes"}),
     }
-
-
-def _code_and_path(table: pa.Table) -> pa.Array:
-    return pc.binary_join_element_wise(
-        column(table, "code").cast(pa.string()), column(table, "path"), "/"
-    )

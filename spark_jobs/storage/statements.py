@@ -44,7 +44,7 @@ def dead_jobs(statements: Rows, jobs: Sequence[Row], file_directories: Rows) -> 
     for statement in statements:
         if statement["kind"] != DEAD_JOB:
             continue
-        at = statement["stated_at"]
+        stated_at = statement["stated_at"]
         directory = statement["audit_id"], statement["subject"]
         matches = [number for number, job in enumerate(jobs) if _is_subject(job, statement)]
         subjects = [jobs[number] for number in matches]
@@ -55,7 +55,7 @@ def dead_jobs(statements: Rows, jobs: Sequence[Row], file_directories: Rows) -> 
         ]
         is_alive = any(
             (job["seen"] and not job["terminal"])
-            or is_less(at, largest(job[name] for name in _SIGNS_OF_LIFE))
+            or is_less(stated_at, largest(job[name] for name in _SIGNS_OF_LIFE))
             for job in (*subjects, *other_writers)
         ) or any(_is_other_live_writer(job, statement) for job in jobs)
         directories = {
@@ -64,12 +64,12 @@ def dead_jobs(statements: Rows, jobs: Sequence[Row], file_directories: Rows) -> 
         }
         rows = (row for key in directories for row in newest.get(key, ()))
         newest_file = largest(row["newest"] for row in rows)
-        if is_alive or is_less(at + CLOCKS_APART_S * US_PER_S, newest_file):
+        if is_alive or is_less(stated_at + CLOCKS_APART_S * US_PER_S, newest_file):
             void.append(statement)
             continue
         ended.update(matches)
         if statement["subject"] and not (statement["cluster"] and other_writers):
-            since[directory] = at
+            since[directory] = stated_at
     return Dead(
         since, [job | ENDED if number in ended else job for number, job in enumerate(jobs)], void
     )
@@ -84,7 +84,7 @@ def _is_subject(job: Row, statement: Row) -> bool:
 
 
 def _may_write(job: Row, statement: Row) -> bool:
-    """Whether a job of the statement's id, or the directory's, may write there."""
+    """Whether the job has the id of the statement or its directory, and may write there."""
     return bool(
         job["audit_id"] == statement["audit_id"]
         and job["job_id"] in (statement["job_id"], statement["subject"].rpartition("/")[2])

@@ -11,7 +11,7 @@ from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import column, numbers_of
 from spark_jobs.storage.layout_columns import is_metadata
 from spark_jobs.storage.owners import JOB_DIRECTORY
-from spark_jobs.storage.plain import Key, Row, Rows, as_json, by, key_of, largest
+from spark_jobs.storage.plain import Key, Row, RowList, Rows, as_json, by, key_of, largest
 from spark_jobs.storage.reference_sums import REACHED
 from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
@@ -33,7 +33,7 @@ _LARGEST = np.iinfo(np.int64).max
 
 
 def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
-    """Files and bytes by ``CUBE_KEY``. ``judged``: four of its columns, for each file."""
+    """Files and bytes by ``CUBE_KEY``. ``judged``: four columns of the key, for each file."""
     size = numbers_of(files, "bytes", 0)
     metadata = arrays.flags(is_metadata(column(files, "path")))
     segmented = arrays.flags_of(files, "segmented")
@@ -52,28 +52,27 @@ def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
         "raw_bytes": np.where(size > _LARGEST // np.maximum(copies, 1), _LARGEST, size * copies),
     }
     columns = {name: judged.column(name) for name in judged.column_names} | figures
-    return arrays.summed(arrays.table(columns, CUBE), CUBE_KEY)
+    return arrays.sum_rows(arrays.table(columns, CUBE), CUBE_KEY)
 
 
 def _sum_by(
-    cube: pa.Table, directories: Sequence[Row], names: Sequence[str], more: Sequence[str] = ()
+    cube: pa.Table, directories: RowList, names: Sequence[str], cube_names: Sequence[str] = ()
 ) -> list[Row]:
-    """Sums by ``names`` of directories and ``more`` of the cube, also by verdict."""
+    """Sums by columns of directories (``names``) and of the cube; also sums of each verdict."""
     at = numbers_of(cube, "directory_no")
     directory_columns = {
         name: pa.array([row[name] for row in directories], _TEXT).take(pa.array(at))
         for name in names
     }
     sums = {name: column(cube, name) for name in _SUMS}
-    is_small = arrays.flags_of(cube, "is_small")
-    sums["small_files"] = np.where(is_small, numbers_of(cube, "files"), 0)
+    sums["small_files"] = np.where(arrays.flags_of(cube, "is_small"), numbers_of(cube, "files"), 0)
     for verdict in VERDICTS:
-        chosen = arrays.flags(pc.equal(column(cube, "verdict"), verdict))
+        has_verdict = arrays.flags(pc.equal(column(cube, "verdict"), verdict))
         for unit in ("files", "bytes"):
-            sums[f"{verdict}_{unit}"] = np.where(chosen, numbers_of(cube, unit), 0)
-    key = (*names, *more)
-    rows: list[Row] = arrays.summed(
-        pa.table(directory_columns | {name: cube.column(name) for name in more} | sums), key
+            sums[f"{verdict}_{unit}"] = np.where(has_verdict, numbers_of(cube, unit), 0)
+    key = (*names, *cube_names)
+    rows: list[Row] = arrays.sum_rows(
+        pa.table(directory_columns | {name: cube.column(name) for name in cube_names} | sums), key
     ).to_pylist()
     return [
         row | {"raw_bytes": row["raw_bytes"] if row["replicated_files"] == row["files"] else None}
@@ -81,7 +80,7 @@ def _sum_by(
     ]
 
 
-def verdict_rows(cube: pa.Table, directories: Sequence[Row]) -> list[Row]:
+def verdict_rows(cube: pa.Table, directories: RowList) -> list[Row]:
     return [
         row | {"kind": row["kind"] or ""}
         for row in _sum_by(cube, directories, _ROOT, ("verdict", "reason", "kind"))
@@ -90,10 +89,10 @@ def verdict_rows(cube: pa.Table, directories: Sequence[Row]) -> list[Row]:
 
 def root_rows(
     cube: pa.Table,
-    directories: Sequence[Row],
+    directories: RowList,
     checkpoints: Rows,
     lost: Mapping[Key, Row],
-    doubts: Sequence[Row],
+    doubts: RowList,
     reached: Sequence[Set[int]],
     replaced: Mapping[Key, int],
     roots: Rows,
@@ -134,10 +133,10 @@ def root_rows(
 
 
 def _doubts_by_root(
-    directories: Sequence[Row],
-    doubts: Sequence[Row],
+    directories: RowList,
+    doubts: RowList,
     reached: Sequence[Set[int]],
-    roots: Sequence[Row],
+    roots: RowList,
 ) -> tuple[dict[Key, set[str]], Counter[Key]]:
     """By root: reasons of doubts about all of it, and the number about any file."""
     reasons: dict[Key, set[str]] = {key_of(root, _ROOT): set() for root in roots}
@@ -152,15 +151,15 @@ def _doubts_by_root(
     return reasons, counts
 
 
-def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[int, int]]:
+def withheld_by_doubt(cube: pa.Table, directories: RowList) -> list[tuple[int, int]]:
     at = numbers_of(cube, "directory_no")
     in_doubt = np.array([row["in_doubt"] for row in directories], np.bool_)
-    chosen = arrays.flags(
+    is_withheld = arrays.flags(
         pc.is_in(column(cube, "reason"), value_set=pa.array(["in_doubt", "first_audit"]))
     )
-    chosen &= in_doubt[at] if len(at) else chosen
+    is_withheld &= in_doubt[at] if len(at) else is_withheld
     sums = [
-        arrays.sums(at[chosen], numbers_of(cube, unit)[chosen], len(directories))
+        arrays.sums(at[is_withheld], numbers_of(cube, unit)[is_withheld], len(directories))
         for unit in ("files", "bytes")
     ]
     return list(zip(*(figures.tolist() for figures in sums), strict=True))
@@ -168,7 +167,7 @@ def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[
 
 def job_rows(
     cube: pa.Table,
-    directories: Sequence[Row],
+    directories: RowList,
     checkpoints: Rows,
     reached: Mapping[Key, Row],
     owners: Rows,
@@ -185,10 +184,10 @@ def job_rows(
         key = key_of(row, JOB_DIRECTORY)
         retained, owner = checkpoints_of_job.get(key, []), owner_of.get(key, {})
         newest = largest(entry["checkpoint_id"] for entry in retained)
-        nothing = dict.fromkeys(REACHED, 0)
+        modified = {entry["checkpoint_id"]: entry["modified"] for entry in reversed(retained)}
         jobs.append(
             row
-            | reached.get(key, nothing)
+            | reached.get(key, dict.fromkeys(REACHED, 0))
             | {
                 "directory": row["job_directory"],
                 "cluster": owner.get("cluster") or "",
@@ -196,14 +195,7 @@ def job_rows(
                 "terminal": owner["terminal"] if owner.get("claims") == 1 else None,
                 "checkpoints": len(retained),
                 "newest_checkpoint_id": newest,
-                "newest_modified": next(
-                    (
-                        entry["modified"]
-                        for entry in retained
-                        if newest is not None and entry["checkpoint_id"] == newest
-                    ),
-                    None,
-                ),
+                "newest_modified": None if newest is None else modified[newest],
             }
         )
     return jobs

@@ -17,8 +17,8 @@ from spark_jobs.storage.arrays import (
     Numbers,
     Tables,
     column,
+    is_later,
     known,
-    later,
     numbers_of,
 )
 from spark_jobs.storage.failed_checkpoints import FAILED, FailedCheckpoints
@@ -68,8 +68,8 @@ DIRECTORIES = schema(
 order.
 """
 NAMERS = schema(checkpoint_no="int", goes="flag")
-"""Checkpoints that are waste. A row with ``goes`` means that the ``_metadata`` may be deleted, a row
-without it that a file to which the checkpoint refers is kept.
+"""Checkpoints that are waste. A row with ``goes`` means that the ``_metadata`` may be deleted, a
+row without it that a file to which the checkpoint refers is kept.
 """
 CHECKPOINTS = schema(audit_id="text", metadata_path="text", is_live="flag", is_attested="flag")
 """In the order of the numbers in ``referrers`` of files."""
@@ -97,7 +97,7 @@ SCHEMAS = {
 
 @dataclass(frozen=True)
 class _Files:
-    """Of one partition. ``at``: index of each file's directory in ``directories``."""
+    """Files of one partition. ``at``: index of each file's directory in ``directories``."""
 
     rows: pa.Table
     directories: pa.Table
@@ -152,19 +152,18 @@ def judge_files(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
         arrays.require_places(_directory_keys(rows), _directory_keys(directories)),
     )
     unread = parts["unread"]
-    unread_keys = arrays.joined(unread, "audit_id", "metadata_path")
+    unread_keys = arrays.texts(unread, "audit_id", "metadata_path")
     is_gone, is_vanished = (
-        pc.is_in(unread_keys, value_set=arrays.joined(shared[name], "audit_id", "metadata_path"))
+        pc.is_in(unread_keys, value_set=arrays.texts(shared[name], "audit_id", "metadata_path"))
         for name in ("gone_before", "vanished")
     )
     # For an unlisted file, the next audit must know that its referrer vanished.
     is_settled = pc.and_(is_gone, pc.or_(pc.invert(is_vanished), unread.column("is_covered")))
     vanished, pending = unread.filter(is_vanished), unread.filter(pc.invert(is_settled))
-    alike = parts.get("alike", PATHS.empty_table())
-    facts = _facts(files, alike, vanished, pending, shared)
+    facts = _facts(files, parts.get("alike", PATHS.empty_table()), vanished, pending, shared)
     failed = FailedCheckpoints(column(directories, "failed"), TASK_LOST)
     was_unlisted = known(files.number("unlisted_at"))
-    # Such a file is then treated as one that no audit has found unreferenced.
+    # Such a file then counts as never found unreferenced.
     is_new_again = was_unlisted & _is_listed_again(files)
     since_before = np.where(was_unlisted, UNKNOWN, _since_before(files))
     rules = _rules(files, facts, failed, since_before, was_unlisted & ~is_new_again)
@@ -224,7 +223,7 @@ def find_namers(parts: Tables, shared: Tables) -> dict[str, pa.Table]:
     referred = rows.take(pa.array(np.unique(file_no)))
     not_live = judge_files({**parts, "files": referred}, shared)["not_live"]
     at = arrays.places_in(rows.take(pa.array(file_no)), not_live, *PATHS.names)
-    verdict = arrays.taken(column(not_live, "verdict"), at)
+    verdict = arrays.take(column(not_live, "verdict"), at)
     is_own = arrays.flags(is_metadata(column(rows, "path").take(pa.array(file_no))))
     goes = is_own & arrays.flags(pc.equal(verdict, RETAINED_WASTE))
     matters = goes | arrays.flags(pc.equal(verdict, KEPT))
@@ -246,7 +245,7 @@ def _lost_directories(references: pa.Table, rows: pa.Table) -> pa.Table:
 
 
 def _is_listed_again(files: _Files) -> Flags:
-    """Listed again for the age guard at least, and without a forgotten referrer."""
+    """Whether files are listed again, at least for the age guard, and no referrer is forgotten."""
     since, guarded_from = files.number("listed_since"), files.of_directory("guarded_from")
     is_long = known(since) & (since <= guarded_from)
     return is_long & ~files.is_of_directory("is_lost") & ~files.is_of_directory("in_doubt")
@@ -260,7 +259,7 @@ def _directory_keys(rows: pa.Table) -> pa.Array:
 def _facts(
     files: _Files, alike: pa.Table, vanished: pa.Table, pending: pa.Table, shared: Tables
 ) -> _Facts:
-    """``vanished``, ``pending``: earlier references of vanished and unread ones."""
+    """``vanished``, ``pending``: earlier references, of vanished and of unread checkpoints."""
     rows, checkpoints = files.rows, shared["checkpoints"]
     size = rows.num_rows
     snapshot = _at_snapshots(rows, checkpoints)
@@ -281,7 +280,7 @@ def _facts(
             column(rows, "audit_id"), directories_of(column(rows, "path")), "\0"
         )
         restored_from = (
-            arrays.find_places(directories, arrays.joined(restored, "audit_id", "directory")) >= 0
+            arrays.find_places(directories, arrays.texts(restored, "audit_id", "directory")) >= 0
         )
     by_path = vanished.group_by(PATHS.names).aggregate([("metadata_path", "max")])
     return _Facts(
@@ -292,9 +291,9 @@ def _facts(
         gone=_at_snapshots(rows, shared["gone"]) >= 0,
         unread_referrer=arrays.are_in(rows, pending, *PATHS.names),
         restored_from=restored_from,
-        attested=arrays.marked(file_no[is_attested], size),
+        attested=arrays.mark(file_no[is_attested], size),
         excluded=excluded,
-        newly_vanished=arrays.taken(
+        newly_vanished=arrays.take(
             column(by_path, "metadata_path_max"), arrays.places_in(rows, by_path, *PATHS.names)
         ),
     )
@@ -309,8 +308,8 @@ def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
     index = np.full(rows.num_rows, -1)
     at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
     index[at] = arrays.find_places(
-        arrays.joined(rows.take(pa.array(at)), "audit_id", "path"),
-        arrays.joined(snapshots, "audit_id", "metadata_path"),
+        arrays.texts(rows.take(pa.array(at)), "audit_id", "path"),
+        arrays.texts(snapshots, "audit_id", "metadata_path"),
     )
     return index
 
@@ -329,7 +328,9 @@ def _referrers(rows: pa.Table, snapshot: Numbers) -> tuple[Numbers, Numbers]:
 
 def _since_before(files: _Files) -> Numbers:
     since, referred_at = files.number("unreferenced_since"), files.number("last_referred_at")
-    return np.where(later(since, referred_at) | ~known(since) | ~known(referred_at), since, UNKNOWN)
+    return np.where(
+        is_later(since, referred_at) | ~known(since) | ~known(referred_at), since, UNKNOWN
+    )
 
 
 def _state(
@@ -340,7 +341,8 @@ def _state(
         for name in ("unlisted_at", "listed_since")
     )
     as_of = files.of_directory("as_of")
-    # An audit in doubt may have missed a referrer: it proves nothing, but earlier proofs stay valid.
+    # An audit in doubt may have missed a referrer: it proves nothing, but earlier proofs stay
+    # valid.
     proves_nothing = files.is_of_directory("in_doubt") | facts.unread_referrer | known(unlisted_at)
     first_found = np.where(proves_nothing, UNKNOWN, as_of)
     since = np.where(known(since_before), since_before, first_found)
@@ -351,7 +353,7 @@ def _state(
             np.where(facts.referred, as_of, files.number("last_referred_at")), INSTANT
         ),
         "last_referrer": pc.coalesce(
-            arrays.taken(column(checkpoints, "metadata_path"), referrer),
+            arrays.take(column(checkpoints, "metadata_path"), referrer),
             files.text("last_referrer"),
         ),
         "vanished_referrer": pc.coalesce(files.text("vanished_referrer"), facts.newly_vanished),
@@ -369,7 +371,7 @@ class _Rule(NamedTuple):
 def _rules(
     files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before: Numbers, unlisted: Flags
 ) -> list[_Rule]:
-    """The first true condition decides. Comparisons with unknown are false."""
+    """The first true condition decides. Comparisons with unknown values are false."""
     path, place = files.text("path"), files.text("place")
     modified = files.number("modified")
     age_from = np.maximum(modified, files.number("first_seen_at"))
@@ -388,12 +390,14 @@ def _rules(
     )
     unread &= ~(never_completed & (claims == 1) & seen)
     task_owned = is_place(*TASK_OWNED)
-    bad_time = ~known(modified) | later(modified, files.of_directory("future_from"))
-    earlier = later(as_of, since_before)
-    completed_between = later(last_completed_at, since_before) & ~later(last_completed_at, as_of)
+    bad_time = ~known(modified) | is_later(modified, files.of_directory("future_from"))
+    earlier = is_later(as_of, since_before)
+    completed_between = is_later(last_completed_at, since_before) & ~is_later(
+        last_completed_at, as_of
+    )
     # A checkpoint that completed while the root was listed may need the file: the next audit sees
     # it.
-    ended_recently = later(last_completed_at, guarded_from) & terminal
+    ended_recently = is_later(last_completed_at, guarded_from) & terminal
     ended_at = files.of_directory("ended_at")
     left_until = np.where(
         known(ended_at), ended_at + (LEFT_AFTER_S + CLOCKS_APART_S) * US_PER_S, UNKNOWN
@@ -438,15 +442,15 @@ def _rules(
             "referrer_lost",
         ),
         (unlisted, KEPT, "was_unlisted"),
-        (later(age_from, guarded_from), RECENT, "age_guard"),
+        (is_later(age_from, guarded_from), RECENT, "age_guard"),
         (known(in_flight_since) & (age_from >= in_flight_since), RECENT, "in_flight"),
         (waste & ended_recently, RECENT, "ended_recently"),
         (~waste & ~earlier, RECENT, "first_audit"),
         (~waste & ~terminal & ~completed_between, RECENT, "no_checkpoint_since"),
         (files.is_of_directory("in_doubt"), KEPT, "in_doubt"),
         (files.is_of_directory("last_unfound"), KEPT, "last_unfound"),
-        (~waste & later(files.of_directory("began_at"), modified), KEPT, "earlier_run"),
-        (~waste & terminal & later(modified, left_until), KEPT, "later_run"),
+        (~waste & is_later(files.of_directory("began_at"), modified), KEPT, "earlier_run"),
+        (~waste & terminal & is_later(modified, left_until), KEPT, "later_run"),
         (facts.attested, RETAINED_WASTE, "attested_dead"),
         (waste, RETAINED_WASTE, "superseded"),
         (np.ones(files.rows.num_rows, np.bool_), ORPHAN, "unreferenced"),
@@ -455,10 +459,10 @@ def _rules(
 
 
 def _is_left_behind(files: _Files) -> Flags:
-    """Whether no present attempt can use a file of a ForSt database: one written before all were
-    deployed, to which no audit saw a checkpoint refer. An attempt's database has files that it
-    wrote, and those of the checkpoint it was restored from. Files of an earlier run under the same
-    id may be used: an attempt's checkpoints may hold copies of them (Flink's
+    """Whether no present attempt can use a file of a ForSt database: it was written before all were
+    deployed, and no audit saw a checkpoint refer to it. An attempt's database has files that it
+    wrote, and files of the checkpoint from which it was restored. Files of an earlier run under the
+    same id may be used: an attempt's checkpoints may hold copies of them (Flink's
     ``DataTransferStrategyBuilder``).
     """
     apart, modified = CLOCKS_APART_S * US_PER_S, files.number("modified")
@@ -468,7 +472,7 @@ def _is_left_behind(files: _Files) -> Flags:
     since = np.where(known(started_at), started_at + apart, UNKNOWN)
     until = np.where(known(redeployed_at), redeployed_at - apart, UNKNOWN)
     was_named = known(files.number("last_referred_at"))
-    is_of_before = later(modified, since) & later(until, modified) & ~was_named
+    is_of_before = is_later(modified, since) & is_later(until, modified) & ~was_named
     return np.where(files.is_of_directory("terminal"), known(ended_at), is_of_before)
 
 
@@ -497,4 +501,4 @@ def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Arr
         (unfinished, "unfinished_metadata"),
     ):
         kind_codes[orphans[flags[orphans]]] = _KINDS.index(kind)
-    return arrays.taken(pa.array(_KINDS), kind_codes)
+    return arrays.take(pa.array(_KINDS), kind_codes)

@@ -1,13 +1,12 @@
 """Record counters of a vertex's subtasks at two instants of a window: in the *newest* answer with
-counters, and the *first* with the same attempts. Executors import this module: it needs only Arrow
-and NumPy.
+counters, and the *first* with the same attempts.
 """
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.transforms.sample_cells import Cells, Flags, Ints, Reals
+from spark_jobs.transforms.sample_cells import Cells, Flags, Ints, Reals, wholes
 
 COUNTERS = ("attempt", "records_in", "records_out")
 AT = "counted_at"
@@ -20,12 +19,12 @@ def counters(cells: Cells) -> pa.StructArray:
     values = {name: cells.reals(name) for name in COUNTERS}
     has_counter = ~np.isnan(values["records_in"]) | ~np.isnan(values["records_out"])
     has_instant = np.asarray(pc.is_valid(cells.samples[AT]))
-    known = cells.running() & has_counter & ~np.isnan(values["attempt"])
-    known &= has_instant[_sample_of(cells)]
-    newest = _newest(cells, known)
-    first = _first_of_same(cells, known, values["attempt"], newest)
+    is_known = cells.running() & has_counter & ~np.isnan(values["attempt"])
+    is_known &= has_instant[_sample_of(cells)]
+    newest = _newest(cells, is_known)
+    first = _first_of_same(cells, is_known, values["attempt"], newest)
     answers = {"newest": newest, "first": first}
-    arrays = [_answers(cells, values, known, samples) for samples in answers.values()]
+    arrays = [_answers(cells, values, is_known, samples) for samples in answers.values()]
     return pa.StructArray.from_arrays(arrays, names=list(answers))
 
 
@@ -33,22 +32,22 @@ def _sample_of(cells: Cells) -> Ints:
     return np.repeat(np.arange(len(cells.wide)), cells.wide)
 
 
-def _newest(cells: Cells, known: Flags) -> Ints:
-    has_counters = np.bincount(_sample_of(cells)[known], minlength=len(cells.wide)) > 0
+def _newest(cells: Cells, is_known: Flags) -> Ints:
+    has_counters = np.bincount(_sample_of(cells)[is_known], minlength=len(cells.wide)) > 0
     return np.maximum.reduceat(
         np.where(has_counters, np.arange(len(cells.wide)), -1), cells.first_of_window
     )
 
 
-def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) -> Ints:
-    """The first sample with all counters of the newest one's attempts, else -1."""
+def _first_of_same(cells: Cells, is_known: Flags, attempts: Reals, newest: Ints) -> Ints:
+    """The first sample with all counters of the newest sample's attempts, else -1."""
     samples = len(cells.wide)
     is_newest = np.zeros(samples, bool)
     is_newest[newest[newest >= 0]] = True
-    in_newest = known & is_newest[_sample_of(cells)]
+    in_newest = is_known & is_newest[_sample_of(cells)]
     newest_attempt = np.full(cells.slots, np.nan)
     newest_attempt[cells.slot[in_newest]] = attempts[in_newest]
-    is_same = known & (attempts == newest_attempt[cells.slot])
+    is_same = is_known & (attempts == newest_attempt[cells.slot])
     subtasks = np.bincount(_sample_of(cells)[is_same], minlength=samples)
     windows = np.repeat(np.arange(len(newest)), np.diff(np.append(cells.first_of_window, samples)))
     needed = np.where(newest >= 0, subtasks[np.maximum(newest, 0)], -1)[windows]
@@ -58,7 +57,9 @@ def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) ->
     return np.where((newest >= 0) & (firsts < newest), firsts, -1)
 
 
-def _answers(cells: Cells, values: dict[str, Reals], known: Flags, samples: Ints) -> pa.StructArray:
+def _answers(
+    cells: Cells, values: dict[str, Reals], is_known: Flags, samples: Ints
+) -> pa.StructArray:
     is_present = samples >= 0
     wide = np.where(is_present, cells.wide[np.maximum(samples, 0)], 0)
     starts = np.cumsum(wide) - wide
@@ -70,14 +71,10 @@ def _answers(cells: Cells, values: dict[str, Reals], known: Flags, samples: Ints
     )
     ends = pa.array(np.append(starts, wide.sum()).astype(np.int32))
     lists = [
-        pa.ListArray.from_arrays(ends, _wholes(values[name][cell], known[cell]))
+        pa.ListArray.from_arrays(ends, wholes(np.where(is_known[cell], values[name][cell], np.nan)))
         for name in COUNTERS
     ]
     instants = cells.samples[AT].take(pa.array(samples, mask=~is_present))
     return pa.StructArray.from_arrays(
         [instants, *lists], names=["at", *COUNTERS], mask=pa.array(~is_present)
     )
-
-
-def _wholes(values: Reals, known: Flags) -> pa.Array:
-    return pa.array(np.nan_to_num(values).astype(np.int64), mask=~known | np.isnan(values))

@@ -102,22 +102,22 @@ def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
 
 def _columns(events: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
     kinds, fields, values, reasons, reason_texts, messages, details = zip(*events, strict=True)
-    read = _fields_read(fields, values)
-    integers = {name: read[name].cast(pa.int64()) for name in INT_FIELDS}
+    texts = _fields_read(fields, values)
+    integers = {name: texts[name].cast(pa.int64()) for name in INT_FIELDS}
     number = integers.pop("subtask_number")  # counted from 1
-    vertex, subtask, attempt = _attempts(read["execution_id"])
+    vertex, subtask, attempt = _attempts(texts["execution_id"])
     return {
-        **read,
+        **texts,
         **integers,
         "kind": pa.array(kinds, pa.string()),
         "reason": pa.array(reasons, pa.string()),
         "reason_text": pa.array(reason_texts, pa.string()),
         "message": pa.array(messages, pa.string()),
         "detail": pa.array(details, pa.string()),
-        "is_savepoint": _map_distinct(read["checkpoint_type"], is_savepoint, pa.bool_()),
-        "trigger_time": _instants(read["trigger_time"]),
-        "path": _map_distinct(read["path"], path_of, pa.string()),
-        "vertex_id": pc.coalesce(vertex, read["vertex_id"]),
+        "is_savepoint": _map_distinct(texts["checkpoint_type"], is_savepoint, pa.bool_()),
+        "trigger_time": _instants(texts["trigger_time"]),
+        "path": _map_distinct(texts["path"], path_of, pa.string()),
+        "vertex_id": pc.coalesce(vertex, texts["vertex_id"]),
         "subtask": pc.coalesce(
             subtask,
             pc.if_else(pc.greater(number, 0), pc.subtract(number, 1), pa.scalar(None, pa.int64())),
@@ -158,7 +158,7 @@ def _fields_read(
 
 
 def _instants(epoch_ms: pa.Array) -> pa.Array:
-    """0 is logged for no moment."""
+    """Flink logs 0 for no instant."""
     moments = epoch_ms.cast(pa.int64())
     is_instant = pc.and_(pc.greater(moments, 0), pc.less(moments, LAST_EPOCH_MS))
     return pc.if_else(is_instant, moments, None).cast(pa.timestamp("ms", "UTC")).cast(INSTANT)

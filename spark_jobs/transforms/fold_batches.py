@@ -1,6 +1,4 @@
-"""Folds rows of jobs: Arrow → ``spark_jobs.fold`` → Arrow. Executors import this module: it needs
-only Arrow, the fold and the diagnosis core.
-"""
+"""Folds rows of jobs: Arrow → ``spark_jobs.fold`` → Arrow."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,7 +49,7 @@ ROWS_AT_ONCE = 20_000
 LEFT_OUT = "its facts and verdicts could not be computed"
 
 
-class _PassedOn(NamedTuple):
+class _ServedPart(NamedTuple):
     """``identity`` of a row; ``order``: columns by which its newest version is found; ``renamed``:
     serving column → column of the part.
     """
@@ -62,18 +60,18 @@ class _PassedOn(NamedTuple):
     renamed: Mapping[str, str] = {}
 
 
-_PASSED_ON: Mapping[str, _PassedOn] = {
-    "events": _PassedOn(
+_SERVED_PARTS: Mapping[str, _ServedPart] = {
+    "events": _ServedPart(
         LOG_EVENT,
         LINE,
         ("observed_at",),
         {"vertex_name": "task", "reason": "served_reason", "as_of": "observed_at"},
     ),
-    "windows": _PassedOn(PRESSURE_WINDOW, ("vertex_id", "window_start"), ("as_of",)),
-    "exceptions": _PassedOn(
+    "windows": _ServedPart(PRESSURE_WINDOW, ("vertex_id", "window_start"), ("as_of",)),
+    "exceptions": _ServedPart(
         JOB_EXCEPTION, ("ts", "task_key", "exception_name"), ("is_root", "as_of")
     ),
-    "skips": _PassedOn(SKIPPED_INPUT, ("observed_at", "subject", "reason"), ("as_of", "detail")),
+    "skips": _ServedPart(SKIPPED_INPUT, ("observed_at", "subject", "reason"), ("as_of", "detail")),
 }
 """Parts whose rows are served as they are, each once."""
 _FOLDED_TABLES = (
@@ -208,7 +206,7 @@ def _result_row(result: JobResult) -> Row:
         (JOB_START, result.new_starts),
         (JOB_HOST, result.new_hosts),
         (HOST_EVENT, result.host_events),
-        # A job submitted while its cluster was read may so far only be known by its slots.
+        # A job submitted while its cluster was read may be known only by its slots so far.
         (JOB_CURRENT, [] if result.current["as_of"] is None else [result.current]),
         (SIZE_TREND, [result.trend] if result.trend else []),
     ]
@@ -238,7 +236,7 @@ def _failure_row(group: Group, error: Exception) -> Row:
         ),
         default=0,
     )
-    skipped = {
+    skip = {
         "observed_at": observed_at,
         "subject": f"job {job_id}",
         "reason": LEFT_OUT,
@@ -246,7 +244,7 @@ def _failure_row(group: Group, error: Exception) -> Row:
         "detail": f"{type(error).__name__}: {error}"[:ERROR_CHARS],
         "as_of": observed_at,
     }
-    return _unchanged(group) | {"failed": [skipped]}
+    return _unchanged(group) | {"failed": [skip]}
 
 
 def fold_group(
@@ -294,8 +292,8 @@ def _arrow(folded: Sequence[tuple[Group, Row]]) -> pa.RecordBatch:
         # A value does not fit its column: each job is tried alone to find it.
         folded = [(group, _checked_result(group, result)) for group, result in folded]
         columns = _result_arrays([result for _, result in folded])
-    for part, passed_on in _PASSED_ON.items():
-        columns[passed_on.table.name] = _passed_on_lists(folded, part)
+    for part, served_part in _SERVED_PARTS.items():
+        columns[served_part.table.name] = _served_lists(folded, part)
     counts = [columns[table.name].value_lengths().cast(pa.int64()) for table in _TABLES]
     columns[ROWS] = pa.StructArray.from_arrays(counts, names=[table.name for table in _TABLES])
     return pa.RecordBatch.from_arrays([columns[name] for name in FOLDED.names], schema=FOLDED)
@@ -323,10 +321,10 @@ def _checked_result(group: Group, result: Row) -> Row:
     return result
 
 
-def _passed_on_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa.ListArray:
+def _served_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa.ListArray:
     """By job, the newest version of each row of a part, and skipped inputs of the fold."""
-    passed_on = _PASSED_ON[part]
-    table = passed_on.table
+    served_part = _SERVED_PARTS[part]
+    table = served_part.table
     arrays: list[pa.StructArray] = []
     vertex_names: list[str | None] = []
     indexes: list[list[int]] = []
@@ -337,7 +335,10 @@ def _passed_on_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: st
             continue
         rows = group.rows(part)
         indexes.append(
-            [total + index for index in newest_places(rows, passed_on.identity, passed_on.order)]
+            [
+                total + index
+                for index in newest_places(rows, served_part.identity, served_part.order)
+            ]
         )
         arrays += group.arrays(part)
         total += len(rows)
@@ -348,7 +349,7 @@ def _passed_on_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: st
     for job_indexes, job_skips in zip(indexes, skips, strict=True):
         job_indexes += range(total, total + len(job_skips))
         total += len(job_skips)
-    pieces = [_serve(pa.concat_arrays(arrays), passed_on, vertex_names)] if arrays else []
+    pieces = [_serve(pa.concat_arrays(arrays), served_part, vertex_names)] if arrays else []
     served = pa.concat_arrays([*pieces, pa.array(chain.from_iterable(skips), struct(table))])
     all_indexes = list(chain.from_iterable(indexes))
     if all_indexes != list(range(total)):
@@ -358,9 +359,9 @@ def _passed_on_lists(folded: Sequence[tuple[Group, Mapping[str, Any]]], part: st
 
 
 def _serve(
-    rows: pa.StructArray, passed_on: _PassedOn, vertex_names: Sequence[str | None]
+    rows: pa.StructArray, served_part: _ServedPart, vertex_names: Sequence[str | None]
 ) -> pa.StructArray:
-    table, renamed = passed_on.table, passed_on.renamed
+    table, renamed = served_part.table, served_part.renamed
     arrays = {field.name: rows.field(index) for index, field in enumerate(rows.type)}
     if table is PRESSURE_WINDOW:
         arrays["vertex_name"] = pa.array(vertex_names, pa.string())

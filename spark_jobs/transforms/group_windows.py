@@ -1,6 +1,4 @@
-"""Metric samples of jobs → pressure windows and placements of tasks, in whole columns of many jobs.
-Executors import this module: it needs only Arrow and NumPy.
-"""
+"""Metric samples of jobs → pressure windows and placements of tasks, in whole columns of many jobs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
@@ -11,7 +9,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.diagnosis.samples import VertexPast
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
-from spark_jobs.transforms.grouped_batches import Group, Piece
+from spark_jobs.transforms.grouped_batches import Group, Piece, select_fields
 from spark_jobs.transforms.plain_rows import plain
 from spark_jobs.transforms.pressure_arrays import READ as OF_WINDOW
 from spark_jobs.transforms.pressure_arrays import windows
@@ -19,9 +17,9 @@ from spark_jobs.transforms.sample_cells import begins
 
 PART = "samples"
 EARLIER_PART = "earlier_samples"
-"""All samples of the minutes that the job needs, and samples of minutes that other jobs need."""
+"""Looked-up samples of the minutes that this job needs, and of minutes that other jobs need."""
 IS_NEW = "is_new"
-"""Column: the sample is new, and not only in the window of a new one."""
+"""Column: the sample is new, and not only in the window of a new sample."""
 SAMPLE = OF_WINDOW
 WINDOW = (
     *("window_start", "newest_ts", "as_of", "readings", "counters"),
@@ -47,15 +45,17 @@ def with_windows(groups: Iterable[Group]) -> Iterator[Group]:
 
 
 def _replace_samples(pending: Sequence[Group]) -> Sequence[Group]:
-    sampled = [group for group in pending if PART in group.parts or EARLIER_PART in group.parts]
-    reported = [(group, rows) for group in sampled if len(rows := _samples(group))]
-    for group in sampled:
+    with_samples = [
+        group for group in pending if PART in group.parts or EARLIER_PART in group.parts
+    ]
+    pairs = [(group, rows) for group in with_samples if len(rows := _samples(group))]
+    for group in with_samples:
         group.parts.pop(PART, None)
         group.parts.pop(EARLIER_PART, None)
-    if reported:
-        owner = np.repeat(np.arange(len(reported)), [len(rows) for _, rows in reported])
-        samples = pa.RecordBatch.from_struct_array(pa.concat_arrays([rows for _, rows in reported]))
-        clusters = pa.array([group.key[0] for group, _ in reported]).take(pa.array(owner))
+    if pairs:
+        owner = np.repeat(np.arange(len(pairs)), [len(rows) for _, rows in pairs])
+        samples = pa.RecordBatch.from_struct_array(pa.concat_arrays([rows for _, rows in pairs]))
+        clusters = pa.array([group.key[0] for group, _ in pairs]).take(pa.array(owner))
         samples = samples.append_column("cluster", clusters).append_column("owner", pa.array(owner))
         order = pc.sort_indices(
             samples,
@@ -65,7 +65,7 @@ def _replace_samples(pending: Sequence[Group]) -> Sequence[Group]:
             ],
         )
         ordered = samples.take(order)
-        groups = [group for group, _ in reported]
+        groups = [group for group, _ in pairs]
         _add_part(groups, "windows", *_windows(ordered), WINDOW)
         _add_part(groups, "placements", *_placements(ordered), PLACEMENT)
     return pending
@@ -92,26 +92,22 @@ def _in_minutes(samples: pa.StructArray, minutes: pa.Array) -> pa.Array:
 
 def _windows(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
     first = np.flatnonzero(begins(samples))
-    is_touched = np.logical_or.reduceat(np.asarray(samples[IS_NEW]), first)
-    touched = (
-        windows(samples.select(list(OF_WINDOW)))
-        .drop_columns(["cluster"])
-        .filter(pa.array(is_touched))
+    has_new = np.logical_or.reduceat(np.asarray(samples[IS_NEW]), first)
+    new_windows = (
+        windows(samples.select(list(OF_WINDOW))).drop_columns(["cluster"]).filter(pa.array(has_new))
     )
-    return touched.to_struct_array(), samples["owner"].take(pa.array(first[is_touched]))
+    return new_windows.to_struct_array(), samples["owner"].take(pa.array(first[has_new]))
 
 
 def _placements(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
-    new = samples.filter(samples[IS_NEW])
-    return new.select(list(PLACEMENT)).to_struct_array(), new["owner"]
+    new_samples = samples.filter(samples[IS_NEW])
+    return new_samples.select(list(PLACEMENT)).to_struct_array(), new_samples["owner"]
 
 
 def _add_part(
     groups: Sequence[Group], part: str, rows: pa.StructArray, owners: pa.Array, read: Sequence[str]
 ) -> None:
-    plain_rows = plain(
-        pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))
-    )
+    plain_rows = plain(select_fields(rows, read))
     ends = np.searchsorted(np.asarray(owners), np.arange(len(groups) + 1)).tolist()
     for group, begin, end in zip(groups, ends, ends[1:], strict=False):
         if begin < end:

@@ -37,20 +37,20 @@ def groups(
     read: Mapping[str, Sequence[str] | None] = _ALL,
     keys: int = 2,
 ) -> Iterator[Group]:
-    """``batches``: sorted by the key columns, which come first. The others are structs, one for
-    each part, of which a row has one. ``read``: part → fields of its plain rows; all without an
-    entry, no plain rows if empty.
+    """``batches``: sorted by the key columns, which come first. Other columns are the structs of
+    parts, of which a row has one. ``read``: part → fields of its plain rows. Without an entry,
+    these are all; if it is empty, there are no plain rows.
     """
     current: Group | None = None
     for batch in batches:
         if not batch.num_rows:
             continue
         parts = {
-            name: _Part(batch.column(place), read.get(name))
-            for place, name in enumerate(batch.schema.names)
-            if place >= keys
+            name: _Part(batch.column(index), read.get(name))
+            for index, name in enumerate(batch.schema.names)
+            if index >= keys
         }
-        key_of = list(zip(*(batch.column(place).to_pylist() for place in range(keys)), strict=True))
+        key_of = list(zip(*(batch.column(index).to_pylist() for index in range(keys)), strict=True))
         begin = 0
         while begin < len(key_of):
             end = begin + 1
@@ -75,7 +75,9 @@ class _Part:
         self._indexes = np.flatnonzero(np.asarray(pc.is_valid(column)))
         self._array = column.filter(pc.is_valid(column)) if column.null_count else column
         is_read = len(self._indexes) and read != ()
-        self._rows = plain(_fields(self._array, read)) if is_read else [None] * len(self._indexes)
+        self._rows = (
+            plain(select_fields(self._array, read)) if is_read else [None] * len(self._indexes)
+        )
 
     def between(self, begin: int, end: int) -> Piece | None:
         first, last = np.searchsorted(self._indexes, (begin, end))
@@ -84,7 +86,7 @@ class _Part:
         return self._rows[first:last], self._array.slice(first, last - first)
 
 
-def _fields(rows: pa.StructArray, read: Sequence[str] | None) -> pa.StructArray:
+def select_fields(rows: pa.StructArray, read: Sequence[str] | None) -> pa.StructArray:
     if read is None:
         return rows
     return pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))

@@ -29,7 +29,7 @@ READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
 """Envelopes of lines are learned from these bytes."""
 LEARNED_BEHIND_BYTES = 4 * 1024
-"""To complete the line in which a block begins; it is learned from, too."""
+"""Bytes that complete the line in which a block begins: this line teaches envelopes, too."""
 
 MOST_CHANGES = 20
 """With more changes between whole records and others, whole columns are slower."""
@@ -64,9 +64,9 @@ def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[lis
     free_bytes = 0
     for file in files:
         # A packed file cannot be read from its middle.
-        most = sys.maxsize if is_packed(file.path) else block_bytes
-        for begin in range(0, file.size, most):
-            end = most if is_packed(file.path) else min(begin + most, file.size)
+        step = sys.maxsize if is_packed(file.path) else block_bytes
+        for begin in range(0, file.size, step):
+            end = step if is_packed(file.path) else min(begin + step, file.size)
             size = min(end - begin, file.size)
             if free_bytes < size or not shares:
                 shares.append([])
@@ -125,9 +125,9 @@ class BlockReader(LogReader):
             self._feed(data)
             yield self._batch()
         self._one_by_one = True
-        left = MAX_RECORD_BYTES + READ_ON_BYTES
-        while self.resume_offset < end and left > 0 and (data := stream.read(READ_ON_BYTES)):
-            left -= len(data)
+        bytes_left = MAX_RECORD_BYTES + READ_ON_BYTES
+        while self.resume_offset < end and bytes_left > 0 and (data := stream.read(READ_ON_BYTES)):
+            bytes_left -= len(data)
             self._feed(data)
             yield self._batch(end)
         if self.resume_offset < end:
@@ -200,7 +200,7 @@ class BlockReader(LogReader):
 
 
 class ColumnSplitter(RecordSplitter):
-    """Makes columns of pieces that are one complete record; the base splits others."""
+    """Makes columns of pieces that are one complete record; the base class splits others."""
 
     def __init__(self, reader: BlockReader, process: str, layout: Layout) -> None:
         super().__init__(layout, reader._zone, keep=reader._keep, counts=reader._counts)
@@ -216,7 +216,7 @@ class ColumnSplitter(RecordSplitter):
             self._take_pieces(pieces[:-1], self._carry_offset + len(lines) - len(last), out)
         return last
 
-    def _take_pieces(self, pieces: pa.BinaryArray, behind: int, out: list[RawRecord]) -> None:
+    def _take_pieces(self, pieces: pa.BinaryArray, end_offset: int, out: list[RawRecord]) -> None:
         is_whole = whole_records.are_whole(pieces, self._layout)
         if not self._keep_all:
             is_kept = ~is_whole | whole_records.are_kept(pieces)
@@ -228,7 +228,7 @@ class ColumnSplitter(RecordSplitter):
             run = pieces.slice(begin, end - begin)
             if is_mixed or not is_whole[begin] or not self._take_whole(run, out):
                 self._take(run.to_pylist(), out)
-        self._carry_offset = behind
+        self._carry_offset = end_offset
 
     def _take_whole(self, pieces: pa.BinaryArray, out: list[RawRecord]) -> bool:
         columns = whole_records.columns_of(pieces, self._layout, self._zone)

@@ -21,11 +21,13 @@ def by_block(
     block_bytes: int = BLOCK_BYTES,
 ) -> WorkerRows:
     blocks = shares(files, block_bytes)
-    read = partial(_read, shares=blocks, layout=layout, time_zone=time_zone, keep=keep)
-    return WorkerRows(session.range(0, len(blocks), 1, max(len(blocks), 1)), read, RECORDS)
+    read_shares = partial(
+        _read_shares, shares=blocks, layout=layout, time_zone=time_zone, keep=keep
+    )
+    return WorkerRows(session.range(0, len(blocks), 1, max(len(blocks), 1)), read_shares, RECORDS)
 
 
-def _read(
+def _read_shares(
     numbers: Iterable[pa.RecordBatch],
     shares: Sequence[Sequence[Block]],
     layout: Layout,
@@ -39,5 +41,5 @@ def _read(
 
 def numbered(rows: DataFrame) -> DataFrame:
     """Numbers equal records of a file from 0, in any order."""
-    alike = Window.partitionBy("file", "ts", "record_hash").orderBy("process")
-    return rows.withColumn("ordinal", F.row_number().over(alike).cast("long") - 1)
+    equal_records = Window.partitionBy("file", "ts", "record_hash").orderBy("process")
+    return rows.withColumn("ordinal", F.row_number().over(equal_records).cast("long") - 1)

@@ -1,4 +1,4 @@
-"""Arrow → plain rows: epoch ms and dicts. Whole columns at once: ten times faster."""
+"""Arrow → plain rows (epoch ms, dicts), in whole columns: this is ten times faster."""
 
 from typing import Any
 
@@ -25,8 +25,7 @@ def plain(array: pa.Array) -> list[Any]:
         return _texts(array)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return _numbers(array)
-    values: list[Any] = array.to_pylist()
-    return values
+    return list(array.to_pylist())
 
 
 def _dicts(array: pa.StructArray) -> list[dict[str, Any] | None]:

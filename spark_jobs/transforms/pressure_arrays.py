@@ -1,5 +1,5 @@
 """Samples → pressure windows, in whole columns: ten times faster than Spark's own columns
-(measured). Executors import this module: it needs only Arrow and NumPy. Unknown is NaN here.
+(measured). Unknown is NaN here.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ MEASURES = (
 TIME_METRICS = ("busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
 PLACE = ("host", "taskmanager_id")
 OF_SOURCE = tuple(SOURCE_METRICS)
-"""Of these metrics, the newest value of each subtask counts and not the mean."""
+"""Of these metrics, the newest value of each subtask counts, not the mean."""
 PER_SUBTASK = (*MEASURES, *OF_SOURCE, "watermark_ms", "task_state", *PLACE, *COUNTERS)
 WHOLE = ("parallelism", "samples")
 ARRAYS = tuple(
@@ -65,24 +65,24 @@ READ = (*ORDER, "parallelism", "counted_at", *PER_SUBTASK)
 
 def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
     """``samples``: all samples of the windows, sorted by ``ORDER``."""
-    once = samples.take(pa.array(newest_places(samples)))
-    cells = Cells.of(once, PER_SUBTASK)
+    unique = samples.take(pa.array(newest_places(samples)))
+    cells = Cells.of(unique, PER_SUBTASK)
     rows = cells.first_of_window
     means = _means(cells) | {name: _newest(cells, name) for name in OF_SOURCE}
     backpressured_ratio = _known_first(
         means["backpressured_ms_per_s"] / FULL_MS_PER_S, means["backpressured_ratio"]
     )
     watermark, has_watermark = _newest_watermarks(cells)
-    columns: dict[str, pa.Array] = {name: once[name].take(pa.array(rows)) for name in KEY}
+    columns: dict[str, pa.Array] = {name: unique[name].take(pa.array(rows)) for name in KEY}
     columns |= {
-        "window_start": instants(ms_of(once, "ts")[rows] // WINDOW_MS * WINDOW_MS),
+        "window_start": instants(ms_of(unique, "ts")[rows] // WINDOW_MS * WINDOW_MS),
         "window_s": pa.array(np.full(len(rows), WINDOW_MS // 1000)),
-        "parallelism": _parallelism(once, cells),
-        "samples": pa.array(np.diff(np.append(rows, once.num_rows))),
+        "parallelism": _parallelism(unique, cells),
+        "samples": pa.array(np.diff(np.append(rows, unique.num_rows))),
         **_over_subtasks(cells, means, backpressured_ratio),
         "watermark_ms": _lowest(cells, watermark, has_watermark),
-        "as_of": instants(np.maximum.reduceat(ms_of(once, "observed_at"), rows)),
-        "newest_ts": instants(np.maximum.reduceat(ms_of(once, "ts"), rows)),
+        "as_of": instants(np.maximum.reduceat(ms_of(unique, "observed_at"), rows)),
+        "newest_ts": instants(np.maximum.reduceat(ms_of(unique, "ts"), rows)),
     }
     ratios = {
         "busy_ratio": means["busy_ms_per_s"] / FULL_MS_PER_S,
@@ -110,64 +110,64 @@ def _readings(
 
 def _means(cells: Cells) -> dict[str, Reals]:
     running = cells.running()
-    read = {name: cells.reals(name) for name in MEASURES}
-    read["busy_ms_per_s"] = _busy_or_unknown(read)
+    by_name = {name: cells.reals(name) for name in MEASURES}
+    by_name["busy_ms_per_s"] = _busy_or_unknown(by_name)
     for name in TIME_METRICS:
         # Flink sometimes measures these over a little more than a second.
-        read[name] = np.minimum(read[name], FULL_MS_PER_S)
+        by_name[name] = np.minimum(by_name[name], FULL_MS_PER_S)
     means = {}
-    for name, values in read.items():
-        known = running & ~np.isnan(values)
-        count = np.bincount(cells.slot[known], minlength=cells.slots)
-        total = np.bincount(cells.slot[known], weights=values[known], minlength=cells.slots)
+    for name, values in by_name.items():
+        is_known = running & ~np.isnan(values)
+        count = np.bincount(cells.slot[is_known], minlength=cells.slots)
+        total = np.bincount(cells.slot[is_known], weights=values[is_known], minlength=cells.slots)
         means[name] = _divide(total, count)
     return means
 
 
-def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
+def _busy_or_unknown(by_name: Mapping[str, Reals]) -> Reals:
     """A full second of busy time counts only if the task has data. Flink counts time neither idle
     nor back-pressured as busy, so a task that has not begun is fully busy. Metrics are fetched
     every ten seconds, so that value outlives INITIALIZING (seen for 5 s in 1.20).
     """
-    busy = read["busy_ms_per_s"]
+    busy = by_name["busy_ms_per_s"]
     works = (
-        (read["records_in_per_s"] > 0)
-        | (read["records_out_per_s"] > 0)
-        | (read["in_pool_usage"] > 0)
+        (by_name["records_in_per_s"] > 0)
+        | (by_name["records_out_per_s"] > 0)
+        | (by_name["in_pool_usage"] > 0)
     )
     return np.where((busy < FULL_MS_PER_S) | works, busy, np.nan)
 
 
 def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
-    values, at = cells.taken("watermark_ms")
-    known = cells.running()[at] & np.asarray(pc.is_valid(values))
-    slots = cells.slot[at[known]]
-    watermarks, has = np.zeros(cells.slots, np.int64), np.zeros(cells.slots, bool)
-    watermarks[slots] = np.asarray(pc.fill_null(values, 0))[known]
-    has[slots] = True
-    return watermarks, has
+    values, at = cells.values("watermark_ms")
+    is_known = cells.running()[at] & np.asarray(pc.is_valid(values))
+    slots = cells.slot[at[is_known]]
+    watermarks, has_watermark = np.zeros(cells.slots, np.int64), np.zeros(cells.slots, bool)
+    watermarks[slots] = np.asarray(pc.fill_null(values, 0))[is_known]
+    has_watermark[slots] = True
+    return watermarks, has_watermark
 
 
 def _newest(cells: Cells, name: str) -> Reals:
-    read = cells.reals(name)
-    known = cells.running() & ~np.isnan(read)
+    values = cells.reals(name)
+    is_known = cells.running() & ~np.isnan(values)
     newest = np.full(cells.slots, np.nan)
-    newest[cells.slot[known]] = read[known]
+    newest[cells.slot[is_known]] = values[is_known]
     return newest
 
 
 def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
-    """Host and TaskManager of each task by the last sample with one. An ended task has none, though
-    Flink still reports where it ran.
+    """Host and TaskManager of each task by the last sample that has any. An ended task has none,
+    though Flink still reports where it ran.
     """
     states, names = cells.texts("task_state")
-    ended = np.isin(
+    has_ended = np.isin(
         states, [at for at, name in enumerate(names.to_pylist()) if name in TERMINAL_STATES]
     )
     reported = {name: cells.texts(name) for name in PLACE}
     known = np.flatnonzero(np.any([places >= 0 for places, _ in reported.values()], axis=0))
     newest = np.full(cells.slots, -1)
-    newest[cells.slot[known]] = np.where(ended[known], -1, known)
+    newest[cells.slot[known]] = np.where(has_ended[known], -1, known)
     tasks = {}
     for name, (places, texts) in reported.items():
         of_slot = np.where(newest >= 0, places[newest] if len(places) else -1, -1)
@@ -272,16 +272,16 @@ def _parallelism(samples: pa.RecordBatch, cells: Cells) -> pa.Array:
     counts = cells.subtasks.astype(np.int64)
     of_window = np.cumsum(begins(samples)) - 1
     reported = samples["parallelism"]
-    known = np.asarray(pc.is_valid(reported))
-    counts[of_window[known]] = np.asarray(pc.fill_null(reported, 0))[known]
+    is_known = np.asarray(pc.is_valid(reported))
+    counts[of_window[is_known]] = np.asarray(pc.fill_null(reported, 0))[is_known]
     return pa.array(counts)
 
 
-def _lowest(cells: Cells, watermark: Ints, known: Flags) -> pa.Array:
-    none = np.iinfo(np.int64).max
-    lowest = np.full(len(cells.subtasks), none)
-    has = np.zeros(len(cells.subtasks), bool)
+def _lowest(cells: Cells, watermark: Ints, is_known: Flags) -> pa.Array:
+    unknown = np.iinfo(np.int64).max
+    lowest = np.full(len(cells.subtasks), unknown)
+    is_any = np.zeros(len(cells.subtasks), bool)
     of_slot = np.repeat(np.arange(len(cells.subtasks)), cells.subtasks)
-    np.minimum.at(lowest, of_slot[known], watermark[known])
-    has[of_slot[known]] = True
-    return pa.array(lowest, mask=~has)
+    np.minimum.at(lowest, of_slot[is_known], watermark[is_known])
+    is_any[of_slot[is_known]] = True
+    return pa.array(lowest, mask=~is_any)

@@ -1,6 +1,5 @@
 """Samples of whole windows as columns. A *cell* is one subtask in one sample, a *slot* one subtask
-in one window; a window's are side by side, in order of time. Unknown is NaN. Executors import this
-module: it needs only Arrow and NumPy.
+in one window; those of a window are side by side, in order of time. Unknown is NaN.
 """
 
 from collections.abc import Sequence
@@ -29,9 +28,8 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cells:
-    """``first_of_window``: each window's first sample; ``subtasks``: their number; ``first_slot``:
-    of each window; ``first_cell``: of each sample; ``slot``: of each cell; ``wide``: cells of each
-    sample.
+    """``first_of_window``: each window's first sample; ``subtasks``, ``first_slot``: of each
+    window; ``first_cell``: of each sample; ``slot``: of each cell; ``wide``: cells of each sample.
     """
 
     first_of_window: Ints
@@ -66,27 +64,28 @@ class Cells:
     def slots(self) -> int:
         return int(self.subtasks.sum())
 
-    def taken(self, name: str) -> tuple[pa.Array, Ints]:
+    def values(self, name: str) -> tuple[pa.Array, Ints]:
+        """All values of a column per subtask, and the cell of each."""
         lengths = _lengths(self.samples[name])
         at = np.arange(lengths.sum()) - np.repeat(_starts(lengths) - self.first_cell, lengths)
         return self.samples[name].flatten(), at
 
     def reals(self, name: str) -> Reals:
-        values, at = self.taken(name)
+        values, at = self.values(name)
         numbers = np.full(len(self.slot), np.nan)
         numbers[at] = np.asarray(values)
         return numbers
 
     def texts(self, name: str) -> tuple[Ints, pa.Array]:
         """The index of each cell's text, -1 if there is none; and the texts."""
-        values, at = self.taken(name)
+        values, at = self.values(name)
         encoded = values.dictionary_encode()
         indices = np.full(len(self.slot), -1)
         indices[at] = np.asarray(pc.fill_null(encoded.indices, -1))
         return indices, encoded.dictionary
 
     def running(self) -> Flags:
-        """Whether each cell's task runs, or may; figures of others are meaningless."""
+        """Whether each cell's task runs, or may; figures of other tasks are meaningless."""
         states, names = self.texts("task_state")
         others = [place for place, name in enumerate(names.to_pylist()) if name != "RUNNING"]
         return ~np.isin(states, others)

@@ -30,7 +30,7 @@ _DIGITS_WORTH_US = (10_000_000, 1_000_000, 100_000, 10_000, 1_000)
 _TIME_BYTES = len("26-11-21 04:00:00,001 ")
 _HEADER_END = b" - "
 _TO_MESSAGE = r"(?:[^ \n]| +[^ \n-]| +-[^ \n])* +- "
-"""To the first end of a header in the line."""
+"""Up to the first end of a header in the line."""
 _REPLACED = (b"\0", b"\r")
 
 
@@ -49,14 +49,14 @@ def are_whole(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
 
 
 def are_kept(pieces: pa.BinaryArray) -> np.ndarray:
-    """Whether the splitter keeps a record for ``events``, as it does few of an archive. Checking
-    each in Python would cost several times as much as reading.
+    """Whether the splitter keeps a record for ``events``: few of an archive. Checking each in
+    Python would cost several times as much as reading.
     """
     return matches(pieces, _kept_pattern())
 
 
 def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo) -> Columns | None:
-    """None if the splitter is needed."""
+    """Columns of whole ``pieces``; None if the splitter is needed."""
     count = len(pieces)
     _, offset_buffer, data = pieces.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[
@@ -70,13 +70,13 @@ def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo) -> Column
     if is_long or has_replaced or (text[ends - 1] == ord("\n")).any():
         return None
     messages_begin = begins + pc.find_substring(pieces, _HEADER_END).to_numpy() + len(_HEADER_END)
-    cuts = np.append(
+    bounds = np.append(
         np.column_stack([begins, begins + _TIME_BYTES, messages_begin]).ravel(), ends[-1]
     ).astype(np.int32)
-    cut = pa.BinaryArray.from_buffers(pa.binary(), 3 * count, [None, pa.py_buffer(cuts), data])
-    level, logger = _names(cut.take(pa.array(np.arange(1, 3 * count, 3))), layout)
+    parts = pa.BinaryArray.from_buffers(pa.binary(), 3 * count, [None, pa.py_buffer(bounds), data])
+    level, logger = _names(parts.take(pa.array(np.arange(1, 3 * count, 3))), layout)
     try:
-        messages = cut.take(pa.array(np.arange(2, 3 * count, 3))).cast(pa.string())
+        messages = parts.take(pa.array(np.arange(2, 3 * count, 3))).cast(pa.string())
     except pa.ArrowInvalid:
         return None
     opening = layout.opening.encode()
@@ -116,7 +116,11 @@ def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]
         match(b"26-11-21 04:00:00,001 " + header) for header in distinct.dictionary.to_pylist()
     ]
     columns = (
-        [read[layout.group(name)].decode("utf-8", "replace") for read in headers_read if read]
+        [
+            header_match[layout.group(name)].decode("utf-8", "replace")
+            for header_match in headers_read
+            if header_match
+        ]
         for name in ("level", "logger")
     )
     level, logger = (pa.array(column, pa.string()).take(distinct.indices) for column in columns)

@@ -23,7 +23,7 @@ from tests.webapp.delivery.receiver import Receiver, receiving
 from webapp.delivery.addresses import Policy, refusal
 from webapp.delivery.models import Attempt, Endpoint
 from webapp.delivery.sending import send_due
-from webapp.delivery.targets import RefusedTarget, checked, parsed
+from webapp.delivery.targets import RefusedTarget, check_target, parse_target
 
 STRICT = Policy()
 EVERYTHING = Policy(
@@ -196,12 +196,12 @@ def receiver() -> Iterator[Receiver]:
 @for_each(url=[*REFUSED_ALWAYS, *REFUSED_UNLESS_ALLOWED])
 def test_it_is_refused_before_anything_is_asked(url: str) -> None:
     with pytest.raises(RefusedTarget):
-        parsed(url, STRICT)
+        parse_target(url, STRICT)
 
 
 @pytest.mark.parametrize("url", PUBLIC)
 def test_public_addresses_are_allowed(url: str) -> None:
-    assert refusal(parsed(url, STRICT).host, "https", STRICT) == ""
+    assert refusal(parse_target(url, STRICT).host, "https", STRICT) == ""
 
 
 @pytest.mark.django_db
@@ -223,7 +223,7 @@ def test_the_table_is_refused_when_it_is_entered() -> None:
 @for_each(url=REFUSED_ALWAYS)
 def test_it_is_refused_whatever_an_operator_allows(url: str) -> None:
     with pytest.raises(RefusedTarget):
-        parsed(url, EVERYTHING)
+        parse_target(url, EVERYTHING)
 
 
 @pytest.mark.django_db
@@ -270,7 +270,7 @@ def test_a_name_is_as_good_as_the_worst_of_its_addresses(
 ) -> None:
     answering(monkeypatch, leads_to)
     with pytest.raises(RefusedTarget, match="innocent"):
-        checked("https://innocent.example.org/", STRICT)
+        check_target("https://innocent.example.org/", STRICT)
 
 
 @pytest.mark.django_db
@@ -279,7 +279,7 @@ def test_a_name_that_changes_its_mind_after_the_check_is_refused_at_the_connecti
 ) -> None:
     answering(monkeypatch, ["93.184.215.14"], ["127.0.0.1"])
     url = receiver.url.replace("127.0.0.1", "rebinding.example.org")
-    assert checked(url, Policy(allow_http=True)).host == "rebinding.example.org"
+    assert check_target(url, Policy(allow_http=True)).host == "rebinding.example.org"
     row = delivery(endpoint(f"{url}/ok"))
     send_due(Policy(allow_http=True))
     assert Attempt.objects.get(delivery=row).error == "refused_target"
@@ -310,12 +310,12 @@ def test_proxies_of_the_environment_are_not_used(
 
 @pytest.mark.parametrize("url", REFUSED_UNLESS_ALLOWED[:12])
 def test_a_private_network_works_where_the_operator_allows_it(url: str) -> None:
-    assert parsed(url, EVERYTHING).url
+    assert parse_target(url, EVERYTHING).url
 
 
 def test_http_needs_a_network_that_is_allowed_or_the_operators_word() -> None:
     ten = Policy(networks=(ipaddress.ip_network("10.0.0.0/8"),))
-    assert parsed("http://10.1.2.3:9093/hook", ten).origin == "http://10.1.2.3:9093"
+    assert parse_target("http://10.1.2.3:9093/hook", ten).origin == "http://10.1.2.3:9093"
     assert refusal("8.8.8.8", "http", ten)
     assert not refusal("8.8.8.8", "http", Policy(allow_http=True))
     assert not refusal("8.8.8.8", "https", ten)
@@ -332,10 +332,10 @@ def test_http_needs_a_network_that_is_allowed_or_the_operators_word() -> None:
     ],
 )
 def test_names_are_brought_to_one_spelling(written: str, sent: str) -> None:
-    assert parsed(written, STRICT).url == sent
+    assert parse_target(written, STRICT).url == sent
 
 
 def test_a_refusal_does_not_repeat_what_may_be_a_password() -> None:
     with pytest.raises(RefusedTarget) as refused:
-        parsed("https://127.0.0.1/canary-4711?key=canary-4711", STRICT)
+        parse_target("https://127.0.0.1/canary-4711?key=canary-4711", STRICT)
     assert "canary" not in str(refused.value)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.fold import retention
 from spark_jobs.fold.job_update import JobUpdate
-from spark_jobs.fold.record_counters import Earlier, answers, rates
+from spark_jobs.fold.record_counters import EarlierReadings, newest_readings, rates
 from spark_jobs.fold.rows import Row
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
@@ -62,7 +62,7 @@ def window(
 
 def counted(judged: Row, *before: Row) -> tuple[int | None, tuple[float | None, ...]]:
     """Over how long, and records in per second by subtask."""
-    found = rates(judged, Earlier(answers(before)))
+    found = rates(judged, EarlierReadings(newest_readings(before)))
     return found["counted_ms"], found["counted_in_per_s"]
 
 
@@ -132,7 +132,7 @@ def test_of_each_vertex_the_answers_of_the_last_three_minutes_are_kept() -> None
         for minute in range(30)
         for name in ("a", "b")
     ]
-    found = retention.counters(answers(every))
+    found = retention.counters(newest_readings(every))
     assert sorted((row["vertex_id"], row["records_in"][0]) for row in found) == [
         (name, n) for name in ("a", "b") for n in range(26, 30)
     ]

@@ -149,13 +149,17 @@ def test_the_job_owner_sees_size_over_time_and_what_an_event_changed(
     finding = newest(weir, "restart.loop")
     visitor.page.goto(f"/jobs/{finding['cluster']}/{finding['job_id']}/")
     visitor.look()
+    visitor.follow("main a[href*='tab=runtime']")
     visitor.follow("main a[href*='/before-after/']")
     assert "restart" in visitor.text().lower()
 
 
 def test_the_team_lead_reads_what_happened_and_takes_it_along(visitor: Visitor) -> None:
     visitor.follow("header a[href^='/reports/']")
-    visitor.follow("main a[href^='/reports/rep_']")
+    visitor.follow("main a[href='/reports/new/']")
+    visitor.reach("#order input[type=checkbox]")
+    visitor.page.keyboard.press("Space")
+    visitor.follow("#order button[type=submit]")
     for form, begins in (("json", b"{"), ("html", b"<!doctype")):
         # A report that is still being made shows its progress, and its files once it is done.
         link = visitor.page.locator(f"main .downloads a[href$='/report.{form}']")

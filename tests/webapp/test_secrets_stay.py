@@ -28,7 +28,7 @@ from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer
 from webapp.delivery.notices import NoticeAlert
 from webapp.delivery.outcomes import record
-from webapp.delivery.rendering import rendered
+from webapp.delivery.rendering import render_delivery
 from webapp.fleet.models import Cluster, JobException, LogEvent
 from webapp.pipeline.table_models import SERVED
 from webapp.reports import document_json
@@ -84,7 +84,7 @@ def test_no_notice_is_kept_with_one_nor_carries_one_in_any_format(name: str) -> 
     for spelling in SPELLINGS:
         told_of = notice(telling(spelling))
         row_of = delivery(to, told_of)
-        found = rendered(
+        found = render_delivery(
             row_of, told_of, T0
         )  # rows of before this rule were kept whole, and are sent all the same
         sent = (
@@ -106,7 +106,7 @@ def test_honest_words_are_told_as_they_are(name: str) -> None:
         told_of = notice(alert(cause=text))
         row_of = delivery(to, told_of)
         assert json.loads(row_of.payload)["alerts"][0]["cause"] == text
-        found = rendered(row_of, told_of, T0)
+        found = render_delivery(row_of, told_of, T0)
         sent = found.text if isinstance(found, Mail) else found.body.decode()
         assert sent.count("******") == (text.count("******") and sent.count("******"))
 

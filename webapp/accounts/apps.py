@@ -10,7 +10,7 @@ class AccountsConfig(AppConfig):
     name = "webapp.accounts"
 
     def ready(self) -> None:
-        # Groups are a table of ``auth``, so its own handlers run first.
+        # Groups belong to ``auth``, whose handlers have to run first.
         post_migrate.connect(_make_groups, sender=self, dispatch_uid="accounts.groups")
         from webapp.accounts import sessions
         from webapp.accounts.oidc import configured

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from webapp.accounts.models import User
 
 LAST_USED_PRECISION = timedelta(minutes=5)
-"""A busy client does not write at every read."""
+"""A later use within this time is not stored, so that a busy client does not write at each read."""
 
 
 class TokenAuthentication(authentication.TokenAuthentication):

@@ -12,9 +12,9 @@ _LONGEST = 60
 
 
 def address_of(request: HttpRequest) -> str:
-    """The IPv4 address, or the /64 of IPv6, which is the least that a client has. Behind a declared
-    proxy it is the last hop, which a client cannot forge. Unix sockets have none: they count as one
-    client.
+    """The client's IPv4 address or IPv6 network of 64 bits, the smallest that a client gets. Behind
+    a declared proxy, it is the last one that the proxy names, which a client cannot forge. Clients
+    of Unix sockets have no address: they count as one client.
     """
     return _network(_client(request), 32, 64)
 
@@ -28,10 +28,10 @@ def text_of(request: HttpRequest) -> str:
 
 
 def _client(request: HttpRequest) -> Address | None:
-    direct = _parse(str(request.META.get("REMOTE_ADDR", "")))
+    peer = _parse(str(request.META.get("REMOTE_ADDR", "")))
     if not settings.WEIR.behind_proxy:
-        return direct
-    return _parse(request.headers.get("X-Forwarded-For", "").rpartition(",")[2]) or direct
+        return peer
+    return _parse(request.headers.get("X-Forwarded-For", "").rpartition(",")[2]) or peer
 
 
 def _parse(text: str) -> Address | None:

@@ -21,7 +21,7 @@ _LONGEST = 1_000
 
 @dataclass(frozen=True)
 class Device:
-    """``people``: keyed digests of user names, the last one first."""
+    """``people``: keyed digests of user names, the latest first."""
 
     nonce: str
     people: tuple[str, ...]
@@ -43,11 +43,11 @@ def device_of(request: HttpRequest) -> Device | None:
 
 
 def remember(request: HttpRequest, response: HttpResponseBase) -> None:
-    """A new nonce for the user who just signed in: earlier failures no longer count."""
+    """Sets a new nonce for the user who just signed in: failures with the old one no longer count."""
     previous = device_of(request)
-    me = _digest(request.user.get_username())
-    earlier = [person for person in (previous.people if previous else ()) if person != me]
-    people = (me, *earlier)[:MOST_PEOPLE]
+    digest = _digest(request.user.get_username())
+    earlier = [person for person in (previous.people if previous else ()) if person != digest]
+    people = (digest, *earlier)[:MOST_PEOPLE]
     text = signing.dumps({"nonce": secrets.token_urlsafe(12), "people": people}, salt=_SALT)
     kept_choices.set_cookie(response, COOKIE, text, LIFETIME_S)
 

@@ -14,7 +14,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def whole_fleet_only(view: View) -> View:
-    """Readers of some clusters get an explanation instead of an empty page."""
+    """People who see only some clusters get an explanation instead of an empty page."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -47,7 +47,7 @@ operators_only = _only(
     may_operate,
     _("This needs the operator role; ask an administrator of Weir for it."),
 )
-"""Registering clusters makes Weir connect to addresses, so viewers may not."""
+"""Weir connects to the addresses of a registered cluster, so viewers may not register any."""
 
 administrators_only = _only(
     is_admin,

@@ -27,7 +27,7 @@ class TokenQuerySet(models.QuerySet[Any]):
         return self.create(**fields, prefix=prefix, digest=digest_of(text)), text
 
     def find(self, text: str) -> Any:
-        """Expired and revoked tokens too, with the owner."""
+        """Finds a token even if it has expired."""
         return self.select_related().filter(digest=digest_of(text)).first()
 
 

@@ -2,7 +2,7 @@
 else English. The choice is stored in a cookie and with the account. API and downloads are English.
 """
 
-from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -21,7 +21,7 @@ from django.views.decorators.http import require_POST
 from webapp.accounts.kept_choices import redirect_back, set_cookie
 from webapp.accounts.models import User
 from webapp.lib.api.json_errors import PREFIX
-from webapp.lib.middleware import Middleware
+from webapp.lib.middleware import Middleware, stream_within
 
 ENGLISH = "en"
 _FORM_OF_REPORT = "form"
@@ -34,18 +34,20 @@ class Language(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with translation.override(translation.get_language_from_request(request)):
             response = self.get_response(request)
-            answered_in = translation.get_language() or ENGLISH
+            language = translation.get_language() or ENGLISH
         if isinstance(response, StreamingHttpResponse):
             pieces: Any = response.streaming_content
-            response.streaming_content = _in_language(answered_in, pieces)
+            response.streaming_content = stream_within(
+                partial(translation.override, language), pieces
+            )
         if is_for_machines(request):
             return response
-        response.headers.setdefault("Content-Language", answered_in)
+        response.headers.setdefault("Content-Language", language)
         patch_vary_headers(response, ("Cookie", "Accept-Language"))
         if getattr(request, "has_signed_in", False) and (
-            chosen := supported(getattr(request.user, "language", ""))
+            account_language := supported(getattr(request.user, "language", ""))
         ):
-            set_cookie(response, settings.LANGUAGE_COOKIE_NAME, chosen)
+            set_cookie(response, settings.LANGUAGE_COOKIE_NAME, account_language)
         return response
 
     def process_view(
@@ -81,14 +83,3 @@ def is_for_machines(request: HttpRequest) -> bool:
     return match is not None and (
         _FORM_OF_REPORT in match.kwargs or path.endswith(".csv") or path.startswith(PREFIX)
     )
-
-
-def _in_language(language: str, chunks: Iterable[Any]) -> Iterator[Any]:
-    iterator = iter(chunks)
-    while True:
-        with translation.override(language):
-            try:
-                chunk = next(iterator)
-            except StopIteration:
-                return
-        yield chunk

@@ -30,7 +30,7 @@ _SCRIPTS = {
     "THAI",
     "TIBETAN",
 }
-"""Scripts in common use (UAX 31, table 5). Letters of rare ones, such as Cherokee and Lisu,
+"""Scripts in common use (UAX 31, table 5). Letters of rare scripts, such as Cherokee and Lisu,
 resemble Latin capitals.
 """
 
@@ -56,7 +56,9 @@ _ALIKE = str.maketrans("01i", "oll", "\u115f\u1160\u0307")
 
 
 def stray_letter(name: str) -> str | None:
-    """A letter of a rare script, or of a second one; East Asian letters mix with all scripts."""
+    """A letter of a rare or a second script; None if no letter is. East Asian letters mix with all
+    scripts.
+    """
     letters = [
         (letter, script)
         for letter in unicodedata.normalize("NFKC", name)
@@ -72,8 +74,8 @@ def skeletons(name: str) -> set[str]:
     """Names look alike if they share a skeleton. A capital and its small form may resemble
     different letters.
     """
-    plain = unicodedata.normalize("NFKC", name)
-    return {_skeleton(plain), _skeleton(plain.lower()), _skeleton(plain.upper())}
+    text = unicodedata.normalize("NFKC", name)
+    return {_skeleton(text), _skeleton(text.lower()), _skeleton(text.upper())}
 
 
 def _skeleton(text: str) -> str:

@@ -52,7 +52,7 @@ class User(AbstractUser):
 
     @property
     def role(self) -> Role:
-        """The highest one; viewer without a group."""
+        """The highest role of the user's groups; viewer without a group."""
         if self.is_superuser:
             return Role.ADMIN
         names = {group.name for group in self.groups.all()}
@@ -60,7 +60,7 @@ class User(AbstractUser):
 
     @property
     def grants(self) -> list[str] | None:
-        """One text per grant; None: everything."""
+        """One text per grant; None if the user sees everything."""
         return None if self.is_superuser or self.sees is None else grants.lines(self.sees)
 
     @property
@@ -82,8 +82,8 @@ class User(AbstractUser):
             )
             raise ValidationError({"username": refusal})
         own_skeletons = skeletons(self.username)
-        others = User.objects.exclude(pk=self.pk).values_list("username", flat=True)
-        if look_alike := next((name for name in others if own_skeletons & skeletons(name)), None):
+        names = User.objects.exclude(pk=self.pk).values_list("username", flat=True)
+        if look_alike := next((name for name in names if own_skeletons & skeletons(name)), None):
             refusal = gettext(
                 "It looks like the name %(username)s, which somebody has: capitals and small "
                 "letters, 0 and o, 1, i and l, rn and m, "

@@ -1,5 +1,5 @@
-"""What administrators do to people, if ``by`` may do it. Raises
-:class:`webapp.lib.refusals.ActionRefused`, or ``InputRefused`` for a wrong field.
+"""Changes of people by the administrator ``by``. They raise ``ActionRefused``
+(:mod:`webapp.lib.refusals`) if ``by`` may not do it, ``InputRefused`` for a wrong field.
 """
 
 import secrets
@@ -40,7 +40,7 @@ def lock_administrators() -> None:
 
 
 def add(name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
-    """Returns their first password, too."""
+    """Returns the person and their first password."""
     user, password = User(username=name.strip(), sees=_scope(sees, lines)), _new_password()
     group = _group(role)
     user.set_password(password)
@@ -61,7 +61,7 @@ def add(name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
 
 
 def change(by: User, user: User, role: str, sees: str, lines: str) -> None:
-    """Superusers become ordinary users."""
+    """A superuser becomes an ordinary user."""
     group, scope = _group(role), _scope(sees, lines)
     with _changing(by, user):
         user.groups.remove(*Group.objects.filter(name__in=GROUPS))

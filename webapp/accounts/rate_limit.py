@@ -15,23 +15,23 @@ WINDOW_S = 60
 
 
 def seconds_to_wait(person: int, token: ApiToken | None) -> int:
-    """Counts this request; 0 if it is within the limit. Within 60 seconds that span two windows,
-    twice as many may pass. Without Redis in the settings each process counts alone; if Redis does
-    not answer, nobody is refused.
+    """Counts this request, and returns 0 if it is within the limit. Sixty seconds that span two
+    windows may have twice as many requests. Without Redis in the settings each process counts
+    alone; if Redis does not answer, nobody is refused.
     """
-    most = settings.WEIR.requests_per_min
-    if not most:
+    limit = settings.WEIR.requests_per_min
+    if not limit:
         return 0
     now = time.time()
     key = f"rate:{f'token:{token.pk}' if token else f'person:{person}'}:{int(now // WINDOW_S)}"
-    # Cache keys contain scope, language and time zone: fixed ones need no query and make one count.
+    # Cache keys contain scope, language and time zone. Fixed values need no query and share a count.
     with (
         scopes.everything(),
         translation.override(settings.LANGUAGE_CODE),
         shown_zone.within(lambda: UTC),
     ):
         count = 1 if cache.add(key, 1, 2 * WINDOW_S) else _increment(key)
-    return math.ceil(WINDOW_S - now % WINDOW_S) if count > most else 0
+    return math.ceil(WINDOW_S - now % WINDOW_S) if count > limit else 0
 
 
 def _increment(key: str) -> int:

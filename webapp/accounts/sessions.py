@@ -14,7 +14,7 @@ from webapp.lib.middleware import Middleware
 
 SIGNED_IN_AT, ACTIVE_AT = "signed_in_at", "active_at"
 NOTED_EVERY_S = 60
-"""Storing activity at every page would be a write each."""
+"""Activity is stored this often at most: otherwise each page would write."""
 PROBES = ("/healthz", "/readyz")
 
 
@@ -34,7 +34,7 @@ class SessionLimits(Middleware):
         return self.get_response(request)
 
     def _check_ages(self, request: HttpRequest, now: int) -> None:
-        """Sessions of the future, from a wrong clock, begin now."""
+        """A session that began in the future, by a wrong clock, begins now."""
         session, idle_s = request.session, settings.WEIR.session_idle_s
         began, active = session.get(SIGNED_IN_AT), session.get(ACTIVE_AT)
         if began is None or active is None or max(began, active) > now + NOTED_EVERY_S:
@@ -59,7 +59,7 @@ def begin_at_sign_in(request: Any, **_kwargs: Any) -> None:
 
 
 def _is_activity(request: HttpRequest) -> bool:
-    """A refresh by a page's script is none; browsers mark it over https and on loopback."""
+    """False for a refresh by a page's script, which browsers mark over https and on loopback."""
     return request.headers.get(
         "Sec-Fetch-Mode", "navigate"
     ) == "navigate" or request.method not in ("GET", "HEAD")

@@ -1,8 +1,8 @@
 """Limits password guesses, but no client can lock another one out. Failures are counted in the
 database per address, per name and network, per name, and per known browser
 (:mod:`webapp.accounts.devices`). A browser that knows the name is limited by its own count only. An
-attempt counts before its password is checked; a success takes the count back. django-allauth counts
-in the cache, which may be away, and knows no browsers.
+attempt counts before its password is checked; a success takes the count back. The cache, where
+django-allauth counts, may be away.
 """
 
 import hashlib
@@ -50,9 +50,8 @@ def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
         **({"device": _digest("device", device.nonce)} if device and knows else {}),
     }
     checked = {kind: subject for kind, subject in subjects.items() if kind != "device"}
-    if knows:
-        own = {"device": subjects["device"]}
-        checked = own if _attempts_left(own, now) > 0 else checked
+    if knows and _attempts_left({"device": subjects["device"]}, now) > 0:
+        checked = {"device": subjects["device"]}
     if _attempts_left(checked, now) <= 0:
         raise Blocked
     for kind, subject in subjects.items():
@@ -63,8 +62,8 @@ def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
 
 
 def count_success(subjects: dict[str, str]) -> None:
-    """Take back one attempt of the address and the name, which others share; forget all failures of
-    the name in this network and of this browser.
+    """Take back one attempt of the address and the name, which other people share; forget all
+    failures of the name in this network and of this browser.
     """
     shared = [subjects[kind] for kind in ("address", "name")]
     SignInFailures.objects.filter(subject__in=shared, count__gt=0).update(count=F("count") - 1)
@@ -77,12 +76,13 @@ def _attempts_left(subjects: dict[str, str], now: datetime) -> int:
         "subject", "count", "window_start"
     )
     counts = {subject: (count, since) for subject, count, since in rows}
-    left = []
+    attempts_left = []
     for kind, subject in subjects.items():
         limit = LIMITS[kind]
         count, since = counts.get(subject, (0, now))
-        left.append(limit.allowed - (count if _is_current(since, limit.window, now) else 0))
-    return min(left)
+        failures = count if _is_current(since, limit.window, now) else 0
+        attempts_left.append(limit.allowed - failures)
+    return min(attempts_left)
 
 
 def _count(subject: str, window: timedelta, now: datetime) -> None:
@@ -99,7 +99,7 @@ def _count(subject: str, window: timedelta, now: datetime) -> None:
 
 
 def _is_current(since: datetime, window: timedelta, now: datetime) -> bool:
-    """False for rows of the future, from a wrong clock."""
+    """False for a window that begins in the future, by a wrong clock."""
     return now - window < since <= now + _CLOCKS_DIFFER
 
 

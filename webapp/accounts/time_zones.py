@@ -29,8 +29,8 @@ class ShownZone(Middleware):
     """Reads no row; looks up the zone when a page first needs it."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        find = cache(lambda: UTC if is_for_machines(request) else zone_of(request))
-        with shown_zone.within(find):
+        find_zone = cache(lambda: UTC if is_for_machines(request) else zone_of(request))
+        with shown_zone.within(find_zone):
             response = self.get_response(request)
         if is_for_machines(request):
             return response
@@ -56,7 +56,6 @@ class ShownZone(Middleware):
 
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """``zone``: UTC, local, or an IANA name."""
     chosen = valid_choice(request.POST.get("zone", ""))
     if not chosen:
         raise BadRequest("Give UTC, local, or an IANA time zone such as Europe/Berlin.")
@@ -93,10 +92,14 @@ def valid_choice(choice: str) -> str:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    return {"zone_choice": chosen_by(request), "zone_key": shown_zone.key, "zone_names": _offered}
+    return {
+        "zone_choice": chosen_by(request),
+        "zone_key": shown_zone.key,
+        "zone_names": _offered_names,
+    }
 
 
-def _offered() -> list[str]:
+def _offered_names() -> list[str]:
     return [
         UTC_CHOICE,
         *sorted(

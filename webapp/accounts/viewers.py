@@ -1,7 +1,7 @@
 """The scope of a request is that of its user, narrowed by its token."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db import DatabaseError
@@ -11,7 +11,7 @@ from django.utils.functional import SimpleLazyObject
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role, role_of
 from webapp.lib import grants, scopes
-from webapp.lib.middleware import Middleware
+from webapp.lib.middleware import Middleware, stream_within
 from webapp.lib.scopes import EVERYTHING, NOTHING, Deferred, Scope
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
-    """A superuser always sees everything."""
+    """``sees`` of a superuser does not count; that of a token does."""
     if not user.is_authenticated or not user.is_active:
         return NOTHING
     limits = [None if user.is_superuser else user.sees, token.sees if token else None]
@@ -43,7 +43,9 @@ class ScopeOfRequest(Middleware):
             response = self.get_response(request)
             if isinstance(response, StreamingHttpResponse):
                 rows = cast(Iterator[bytes], response.streaming_content)
-                response.streaming_content = scopes.iterated(rows, scopes.current())
+                response.streaming_content = stream_within(
+                    partial(scopes.within, scopes.current()), rows
+                )
         return response
 
 

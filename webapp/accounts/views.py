@@ -37,7 +37,7 @@ BLOCKED = _(
 
 
 class SignInForm(AuthenticationForm):
-    """After too many failures it refuses without a check of the password."""
+    """After too many failures, the form refuses without a check of the password."""
 
     def clean(self) -> dict[str, Any]:
         request, user_name = self.request, self.cleaned_data.get("username", "")
@@ -114,7 +114,7 @@ class SignOut(LogoutView):
         answer = super().post(request, *args, **kwargs)
         if not provider_url:
             return answer
-        # Our form-action forbids to redirect a form to another host, so this page leads there.
+        # By the policy ``form-action`` no form is redirected to another host, so a page does it.
         page = render(
             request,
             "accounts/signed_out.html",
@@ -153,7 +153,6 @@ def change_password(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def create_token(request: HttpRequest) -> HttpResponse:
-    """Only this response ever shows the token."""
     form = TokenForm(request.POST, operator=may_operate(me(request)))
     if form.is_valid() and ApiToken.objects.filter(user=me(request)).count() >= MOST_TOKENS:
         form.add_error(

@@ -8,9 +8,9 @@ from django.db.models.functions import Least
 from django.utils.translation import gettext
 
 from webapp.alerting import evaluation_hint
-from webapp.alerting.choices import OPEN, EventKind
+from webapp.alerting.choices import EventKind
 from webapp.alerting.models import Alert, AlertEvent, Silence
-from webapp.alerting.models.alert import NOT_ACKNOWLEDGED, AlertQuerySet
+from webapp.alerting.models.alert import NOT_ACKNOWLEDGED
 from webapp.lib.labels import accept_every_alert
 from webapp.lib.matchers import Matcher
 from webapp.lib.refusals import ActionRefused, InputRefused
@@ -26,13 +26,8 @@ def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -
     """
     comment, name = clean(comment), user.get_username()[:200]
     with transaction.atomic():
-        pks = list(
-            _open(uids)
-            .filter(acknowledged_at__isnull=True)
-            .select_for_update()
-            .values_list("pk", flat=True)
-        )
-        done = Alert.objects.filter(pk__in=pks, acknowledged_at__isnull=True).update(
+        pks = _lock_open(uids, acknowledged=False)
+        alert_count = Alert.objects.filter(pk__in=pks, acknowledged_at__isnull=True).update(
             acknowledged_name=name,
             acknowledged_at=now,
             acknowledge_comment=comment,
@@ -40,21 +35,16 @@ def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -
             milder_since=None,
         )
         add_events(pks, EventKind.ACKNOWLEDGED, name, comment, now)
-    return done
+    return alert_count
 
 
 def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
     name = user.get_username()[:200]
     with transaction.atomic():
-        pks = list(
-            _open(uids)
-            .filter(acknowledged_at__isnull=False)
-            .select_for_update()
-            .values_list("pk", flat=True)
-        )
-        done = Alert.objects.filter(pk__in=pks).update(**NOT_ACKNOWLEDGED)
+        pks = _lock_open(uids, acknowledged=True)
+        alert_count = Alert.objects.filter(pk__in=pks).update(**NOT_ACKNOWLEDGED)
         add_events(pks, EventKind.TAKEN_BACK, name, "", now)
-    return done
+    return alert_count
 
 
 def silence(
@@ -65,7 +55,6 @@ def silence(
     user: Any,
     now: datetime,
 ) -> Silence:
-    """Raises :class:`InputRefused`."""
     text = clean(reason)
     if not matchers:
         raise InputRefused(
@@ -74,7 +63,7 @@ def silence(
             )
         )
     if accept_every_alert(matchers):
-        # Such as clutser!="test", or team="" if no cluster has a team.
+        # For example, clutser!="test", or team="" if no cluster has a team.
         raise InputRefused(
             gettext(
                 "These matchers accept all that lacks the label %(label)s, which may be everything; "
@@ -117,9 +106,11 @@ def clean(text: str) -> str:
     return text.replace("\x00", "").strip()[:LONGEST_COMMENT]
 
 
-def _open(uids: Collection[str]) -> AlertQuerySet:
-    alerts: AlertQuerySet = Alert.objects.filter(uid__in=list(uids)[:AT_ONCE], state__in=OPEN)
-    return alerts
+def _lock_open(uids: Collection[str], *, acknowledged: bool) -> list[int]:
+    alerts = Alert.objects.open().filter(
+        uid__in=list(uids)[:AT_ONCE], acknowledged_at__isnull=not acknowledged
+    )
+    return list(alerts.select_for_update().values_list("pk", flat=True))
 
 
 def add_events(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:

@@ -8,7 +8,7 @@ from webapp.alerting.choices import EventKind, Notified
 from webapp.alerting.lifecycle import AlertEpisode, Life, LifeEvent
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
 from webapp.alerting.models.alert import NOT_ACKNOWLEDGED
-from webapp.findings.choices import SEVERITY_RANK
+from webapp.findings.choices import SEVERITY_OF_RANK
 from webapp.findings.models import Finding
 from webapp.lib.row_updates import write
 
@@ -40,21 +40,6 @@ FINDING_FIELDS = (
     "next_step",
     "evidence",
 )
-ALL_FIELDS = (
-    *LIFE_FIELDS,
-    *FINDING_FIELDS,
-    "resolves_at",
-    "first_attempt_id",
-    "incident",
-    *LISTS,
-    "severity",
-    "severity_rank",
-    "finding",
-    "labels",
-    "recorded",
-    *NOT_ACKNOWLEDGED,
-    "ended_because",
-)
 CHANGING_FIELDS = (
     *LIFE_FIELDS,
     "resolves_at",
@@ -63,7 +48,16 @@ CHANGING_FIELDS = (
     "severity_rank",
     "ended_because",
 )
-SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
+ALL_FIELDS = (
+    *CHANGING_FIELDS,
+    *FINDING_FIELDS,
+    "first_attempt_id",
+    "incident",
+    "finding",
+    "labels",
+    "recorded",
+    *NOT_ACKNOWLEDGED,
+)
 
 
 def life_of(row: Alert) -> Life:

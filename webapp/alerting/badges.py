@@ -27,22 +27,22 @@ def state_badge(alert: Alert) -> Badge:
     if alert.state == AlertState.FIRING:
         if alert.quiet_since is not None:
             return QUIET
-        severe = severity_badge(alert.severity)
-        return Badge("firing", severe.shape, severe.tone)
+        severity = severity_badge(alert.severity)
+        return Badge("firing", severity.shape, severity.tone)
     if alert.ended_because and alert.state == AlertState.RESOLVED:
         return NO_LONGER_WATCHED
     return STATES.get(alert.state, UNKNOWN)
 
 
 def badges(alert: Alert) -> list[Badge]:
-    shown = []
+    alert_badges = []
     if alert.muted_by:
-        shown.append(MUTES.get(alert.muted_by, UNKNOWN))
+        alert_badges.append(MUTES.get(alert.muted_by, UNKNOWN))
     if alert.is_acknowledged and alert.is_open:
-        shown.append(ACKNOWLEDGED)
+        alert_badges.append(ACKNOWLEDGED)
     if alert.flapping and alert.is_open:
-        shown.append(FLAPPING)
-    return shown
+        alert_badges.append(FLAPPING)
+    return alert_badges
 
 
 def mute_badge(mute: Silence, at: datetime) -> Badge:

@@ -1,4 +1,4 @@
-"""Corrects instants in the future, from a wrong clock: they would delay notices."""
+"""Finds and corrects instants in the future, by a wrong clock: they would delay notices."""
 
 from datetime import datetime
 
@@ -14,10 +14,12 @@ _FIELDS = ("notified_at", "notify_since", "quiet_since", "milder_since")
 def any_ahead(now: datetime) -> bool:
     latest = now + CLOCK_SLACK
     waits = Q(state__in=OPEN) | Q(notify_since__isnull=False)
-    ahead = Q(episode_at__gt=latest, state=AlertState.PENDING)
+    has_future_instant = Q(episode_at__gt=latest, state=AlertState.PENDING)
     for name in _FIELDS:
-        ahead |= Q(**{f"{name}__gt": latest})
-    condition = Q(last_notified_at__gt=latest) | Exists(Alert.objects.filter(waits, ahead))
+        has_future_instant |= Q(**{f"{name}__gt": latest})
+    condition = Q(last_notified_at__gt=latest) | Exists(
+        Alert.objects.filter(waits, has_future_instant)
+    )
     return AlertGroup.objects.filter(condition).exists()
 
 

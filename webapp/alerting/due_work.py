@@ -10,8 +10,8 @@ from webapp.work.registry import Work, register
 SHORTLY = timedelta(seconds=1)
 
 
-def _again(_key: str) -> None:
-    """A hint at the end of an evaluation would be lost."""
+def _hint_again(_key: str) -> None:
+    """For a hint that was not followed: at the end of another evaluation it would be lost."""
     if Finding.objects.filter(to_alert=True).exists():
         evaluation_hint.hint(SHORTLY)
 
@@ -23,6 +23,6 @@ register(
         every=lambda: {evaluation_hint.KEY: TICK_S},
         look=lambda lease: evaluation.evaluate(timezone.now(), lease),
         when_hinted=True,
-        missed=_again,
+        missed=_hint_again,
     )
 )

@@ -22,12 +22,13 @@ from webapp.work.lease import WriteGuard
 from webapp.work.models import Manifest
 
 MOST_CHUNKS = 200
-"""Of 500 findings."""
+"""A chunk has 500 findings."""
 LONGEST_LOAD = timedelta(seconds=60)
 """New alerts wait at most so long for a run that is being loaded, so that its findings go into one
 notice.
 """
 SOON = timedelta(seconds=20)
+"""Groups that are due within this time do not wait for the next tick."""
 
 
 @dataclass(frozen=True)

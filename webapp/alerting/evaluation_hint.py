@@ -1,4 +1,4 @@
-"""Hints to evaluate at once. If one is lost, the next tick evaluates."""
+"""Hints to evaluate at once. If a hint is lost, the next tick evaluates."""
 
 from datetime import timedelta
 

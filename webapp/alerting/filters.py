@@ -45,14 +45,15 @@ class AlertFilters(OfAnyAttempt):
 
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
-        """Firing alerts by severity, then quiet ones, then the newest past ones."""
+        """By severity, then quiet alerts last; for ``resolved`` and ``any`` the newest first."""
         quiet_last = Case(When(quiet_since=None, then=Value(0)), default=Value(1))
-        worst = (
+        worst_first = (
             KeysetColumn("severity_rank", descending=True),
             KeysetColumn("is_quiet", expression=quiet_last),
             *self.order,
         )
-        return self.order if self.values.get("state") in (AlertState.RESOLVED, ANY_STATE) else worst
+        is_past_listed = self.values.get("state") in (AlertState.RESOLVED, ANY_STATE)
+        return self.order if is_past_listed else worst_first
 
 
 class SilenceFilters(ListFilters):

@@ -32,7 +32,7 @@ Identity = tuple[str, str, str, str]
 
 
 def take_marked(policies: Policies, now: datetime) -> int:
-    """At most 500 findings that are not locked; returns how many. Call it in a transaction."""
+    """Takes at most 500 unlocked findings, and returns how many. Call it in a transaction."""
     marked = (
         Finding.objects.filter(to_alert=True).order_by("id").select_for_update(skip_locked=True)
     )
@@ -70,6 +70,7 @@ def _take(
     lives = [(row, life_of(row)) for row in alerts[identity]]
     open_lives = [(row, life) for row, life in lives if life.is_open]
     overlapping = [(row, life) for row, life in lives if life.overlaps(episode)]
+    # The open alert, else the newest that overlaps the finding, else the newest.
     row, last = next(iter(open_lives or overlapping or lives), (None, None))
     step = add_episode(last, episode, policy, now)
     if step.life is None:
@@ -84,11 +85,9 @@ def _take(
             rule=finding.rule,
             subject_id=finding.subject_id,
             created_at=now,
-        )
-        row.severity, row.recorded, row.labels = (
-            finding.severity,
-            policy.recorded,
-            policies.labels(finding.cluster, finding.rule),
+            severity=finding.severity,
+            recorded=policy.recorded,
+            labels=policies.labels(finding.cluster, finding.rule),
         )
         alerts[identity].insert(0, row)
         changes.new.append(row)
@@ -161,7 +160,7 @@ def _existing_alerts(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]
             alerts_by_identity[row.identity].append(row)
     for row in moved:
         # The attempt now belongs to another job. An open alert of that job continues.
-        new = identities[row.finding_id or 0]
-        has_open = any(alert.is_open for alert in alerts_by_identity[new])
-        alerts_by_identity[row.identity if row.is_open and has_open else new].append(row)
+        new_identity = identities[row.finding_id or 0]
+        has_open = any(alert.is_open for alert in alerts_by_identity[new_identity])
+        alerts_by_identity[row.identity if row.is_open and has_open else new_identity].append(row)
     return alerts_by_identity

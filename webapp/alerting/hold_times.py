@@ -33,7 +33,7 @@ def pending_chunks(now: datetime) -> Iterator[list[int]]:
 
 
 def hold(pks: list[int], policies: Policies, now: datetime) -> int:
-    """Returns how many changed. Call it in a transaction."""
+    """Returns how many alerts changed. Call it in a transaction."""
     has_finding = Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
     changes = AlertChanges()
     rows = (

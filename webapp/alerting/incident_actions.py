@@ -45,8 +45,10 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
             acknowledged_rank=incident.severity_rank
         )
         unacknowledged = _open(incident).filter(acknowledged_at__isnull=True)
-        done = sum(actions.acknowledge(uids, user, comment, now) for uids in _uids(unacknowledged))
-        if not is_new and not done:
+        alert_count = sum(
+            actions.acknowledge(uids, user, comment, now) for uids in _uids(unacknowledged)
+        )
+        if not is_new and not alert_count:
             if not incident.is_open:
                 raise ActionRefused(gettext("It is over."))
             raise ActionRefused(
@@ -54,7 +56,7 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
                 % {"acknowledged_name": incident.acknowledged_name}
             )
     incident.refresh_from_db()
-    return done
+    return alert_count
 
 
 def take_back(incident: Incident, user: Any, now: datetime) -> int:
@@ -64,11 +66,11 @@ def take_back(incident: Incident, user: Any, now: datetime) -> int:
             pk=incident.pk, acknowledged_at__isnull=False
         ).update(**NOT_ACKNOWLEDGED, acknowledged_by=None, acknowledged_rank=0)
         acknowledged = _open(incident).filter(acknowledged_at__isnull=False)
-        done = sum(actions.take_back(uids, user, now) for uids in _uids(acknowledged))
-        if not was_acknowledged and not done:
+        alert_count = sum(actions.take_back(uids, user, now) for uids in _uids(acknowledged))
+        if not was_acknowledged and not alert_count:
             raise ActionRefused(gettext("Nobody has acknowledged it."))
     incident.refresh_from_db()
-    return done
+    return alert_count
 
 
 def people(incident: Incident) -> list[User]:

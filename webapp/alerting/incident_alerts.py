@@ -1,6 +1,6 @@
-"""Alerts of an incident are notified together, as one group. Receivers group by it, so notified
-alerts keep their group, and the others join it. If none was notified, they join the group of the
-cause, or of the bucket that fails jobs of several clusters.
+"""Alerts of an incident are notified together, as one group. Receivers use the group too, so
+notified alerts keep theirs, and the other alerts join it. If no alert was notified, all join the
+group of the cause, or of the bucket that fails jobs of several clusters.
 """
 
 import hashlib
@@ -21,13 +21,11 @@ NO_CLUSTER = ""
 
 
 def follow(joined: Joined) -> None:
-    """Move alerts and owners of merged incidents. Call it in a transaction."""
-    for other, remaining in joined.merged.items():
-        Alert.objects.filter(incident__uid=other).update(incident=remaining)
-        owned = (
-            Incident.objects.filter(uid=other).exclude(owner_name="").values("owner", "owner_name")
-        )
-        for owner in owned:
+    """Move alerts and owners to the remaining incidents. Call it in a transaction."""
+    for merged, remaining in joined.merged.items():
+        Alert.objects.filter(incident__uid=merged).update(incident=remaining)
+        owners = Incident.objects.filter(uid=merged).exclude(owner_name="")
+        for owner in owners.values("owner", "owner_name"):
             Incident.objects.filter(uid=remaining, owner_name="").update(**owner)
 
 
@@ -56,7 +54,7 @@ def gather_unnotified() -> int:
     waiting = list(
         unnotified.order_by("incident__uid", "pk").values_list("pk", "group", "incident__uid")
     )
-    moved = 0
+    moved_count = 0
     for uids in chunks(sorted({uid for _, _, uid in waiting}), ROWS_AT_ONCE):
         group_of = _groups(uids)
         pks_by_group: dict[int, list[int]] = {}
@@ -65,8 +63,8 @@ def gather_unnotified() -> int:
                 pks_by_group.setdefault(group_of[uid], []).append(pk)
         for group, pks in pks_by_group.items():
             for part in chunks(pks, ROWS_AT_ONCE):
-                moved += Alert.objects.filter(pk__in=part).update(group=group)
-    return moved
+                moved_count += Alert.objects.filter(pk__in=part).update(group=group)
+    return moved_count
 
 
 def _groups(uids: list[str]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from webapp.alerting.badges import badges, state_badge
 from webapp.alerting.models import Alert
 from webapp.lib.badges import Badge
 
-SHOWN = 5
+MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,6 @@ def open_alerts(cluster: str, job_id: str) -> JobAlerts:
     )
     rows = list(alerts.with_names().defer("cause", "next_step", "evidence")[:100])
     return JobAlerts(
-        [JobAlert(row, state_badge(row), badges(row)) for row in rows[:SHOWN]],
-        max(len(rows) - SHOWN, 0),
+        [JobAlert(row, state_badge(row), badges(row)) for row in rows[:MOST_SHOWN]],
+        max(len(rows) - MOST_SHOWN, 0),
     )

@@ -2,13 +2,13 @@
 (cluster, job, rule, subject) has at most one unresolved alert; its findings are the episodes of the
 alert.
 
-1. :func:`add_episode` adds an episode as it is now. One that opened and closed since the last
-   evaluation fires, too.
+1. :func:`add_episode` adds an episode as it is now. An episode that opened and closed since the
+   last evaluation fires, too.
 2. :func:`tick` applies the time: a hold time may be over.
 3. An episode that overlaps an alert in data time belongs to it: reading the same data again
    notifies nobody.
-4. An alert whose end was not notified yet is reopened by the next episode, unless that begins half
-   an hour later.
+4. The next episode reopens an alert whose end was not notified yet, unless that episode begins
+   more than half an hour later.
 5. An alert is notified again if it gets more severe after it was milder for ten minutes, but not if
    its severity just changes back and forth.
 6. A cause is notified unless a notice of the alert has already named it.
@@ -107,7 +107,7 @@ LifeEvent = tuple[datetime, str]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``life`` is None if there is to be no alert; one that never fired is deleted."""
+    """``life`` is None if there is to be no alert: an alert that never fired is deleted."""
 
     life: Life | None
     events: tuple[LifeEvent, ...] = ()
@@ -117,7 +117,7 @@ class Step:
 def add_episode(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """``last``: the alert of this identity that overlaps the episode, else its newest one."""
     last = _forget_higher_rank(last, now) if last else None
-    if last is None or (not last.overlaps(episode) and _is_another(last, episode, policy)):
+    if last is None or (not last.overlaps(episode) and _begins_another(last, episode, policy)):
         if not policy.alerts:
             return Step(None)
         return _begin(last.fired if last else (), episode, policy, now)
@@ -131,7 +131,7 @@ def add_episode(last: Life | None, episode: AlertEpisode, policy: Policy, now: d
     return _continue(last, episode, policy, now)
 
 
-def _is_another(last: Life, episode: AlertEpisode, policy: Policy) -> bool:
+def _begins_another(last: Life, episode: AlertEpisode, policy: Policy) -> bool:
     if last.is_settled:
         return True
     is_late = last.ends_at is not None and episode.first_seen - last.ends_at > FLAP_WINDOW
@@ -212,7 +212,9 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
         # The group waits from the first evidence on, even if that was collected late.
         life = replace(life, notify_since=min(first, now))
     if not episode.is_open:
-        return replace(_tick_quiet(*_quiet(life, episode, events, now), policy, now), is_new=True)
+        return replace(
+            _tick_quiet(*_mark_quiet(life, episode, events, now), policy, now), is_new=True
+        )
     return replace(_step(None, life, events, now), is_new=True)
 
 
@@ -228,7 +230,7 @@ def _continue(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) 
         last.quiet_since is None or not episode.is_open or episode.first_seen <= last.episode_at
     )
     if last.state == AlertState.PENDING:
-        return _pending(life, episode, policy, now)
+        return _continue_pending(life, episode, policy, now)
     if not is_same:
         life, events = _fire(life, episode.first_seen, now)
     elif episode.first_seen < life.starts_at:
@@ -247,15 +249,15 @@ def _continue(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) 
     if is_earlier and last.quiet_since is None:
         # The end of an earlier episode: a later one is open.
         return _step(last, life, events, now)
-    return _tick_quiet(*_quiet(life, episode, events, now), policy, now)
+    return _tick_quiet(*_mark_quiet(life, episode, events, now), policy, now)
 
 
-def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
-    begun = _begin(life.fired, episode, policy, now)
-    if begun.life is None or begun.life.state == AlertState.PENDING:
+def _continue_pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
+    start = _begin(life.fired, episode, policy, now)
+    if start.life is None or start.life.state == AlertState.PENDING:
         is_earlier = not episode.is_open and episode.first_seen < life.episode_at
-        return Step(life if is_earlier else begun.life)
-    return replace(begun, is_new=False)
+        return Step(life if is_earlier else start.life)
+    return replace(start, is_new=False)
 
 
 def _reopen(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
@@ -313,7 +315,7 @@ def _fire(life: Life, at: datetime, now: datetime) -> tuple[Life, list[LifeEvent
     return life, events
 
 
-def _quiet(
+def _mark_quiet(
     life: Life, episode: AlertEpisode, events: list[LifeEvent], now: datetime
 ) -> tuple[Life, list[LifeEvent]]:
     if life.quiet_since is None:

@@ -29,19 +29,21 @@ logger = logging.getLogger(__name__)
 
 UNREAD = ("title", "cause", "next_step", "evidence")
 JUDGED_AGAIN_AFTER = timedelta(seconds=60)
-"""Alerts stay muted so long after a cluster answers again: its jobs are judged first."""
+"""Alerts stay muted for this time after a cluster answers again: its jobs are judged first."""
 CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 FIELDS = ("muted_by", "inhibited_by", "silence", "notified", "notify_since")
 
 
 @dataclass(frozen=True)
 class MuteReason:
+    """``pk``: key of the silence or of the muting alert."""
+
     by: str = Mute.NONE
     pk: int | None = None
 
 
 @dataclass(frozen=True)
-class _Rule:
+class _SilenceRule:
     reason: MuteReason
     since: datetime
     matchers: tuple[Matcher, ...]
@@ -54,11 +56,11 @@ class _Rule:
 
 
 class Mutes:
-    """All mutes at one instant, in at most four queries. "unreachable" wins over silences."""
+    """All mutes at one instant. "unreachable" wins over silences."""
 
     def __init__(self, now: datetime) -> None:
         self.rules = [
-            _Rule(MuteReason(Mute.SILENCE, silence.pk), silence.starts_at, matchers)
+            _SilenceRule(MuteReason(Mute.SILENCE, silence.pk), silence.starts_at, matchers)
             for silence in Silence.objects.active(now).order_by("-ends_at")
             if (matchers := _matchers_of(silence)) is not None
         ]
@@ -68,14 +70,14 @@ class Mutes:
 
     def reasons_by_alert_id(self, rows: Iterable[Alert]) -> dict[int, MuteReason]:
         reasons: dict[int, MuteReason] = {}
-        others: list[Alert] = []
+        unmuted: list[Alert] = []
         for row in rows:
             muting = self.unreachable.muting_alert(row)
             if muting is None:
-                others.append(row)
+                unmuted.append(row)
             else:
                 reasons[row.pk] = MuteReason(Mute.UNREACHABLE, muting.pk)
-        return self._silence_reasons(others) | reasons
+        return self._silence_reasons(unmuted) | reasons
 
     def _silence_reasons(self, rows: Sequence[Alert]) -> dict[int, MuteReason]:
         reasons: dict[int, MuteReason] = {}
@@ -92,7 +94,7 @@ class Mutes:
 
 
 def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
-    """None if they cannot be read: a notice too many is better than none."""
+    """None if the matchers cannot be read: a notice too many is better than none."""
     try:
         return row.parsed_matchers
     except BadMatcher as error:
@@ -113,7 +115,7 @@ def affected_by(mutes: Mutes) -> Iterator[list[int]]:
 
 
 def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
-    """Returns how many changed. Call it in a transaction."""
+    """Returns how many alerts changed. Call it in a transaction."""
     changed: list[Alert] = []
     events: dict[str, list[Alert]] = defaultdict(list)
     rows = (
@@ -129,8 +131,8 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
         if is_same and not (reason.by and _has_ended_unnotified(row)):
             continue
         life = life_of(row)
-        if _is_notified_later(row, reason):
-            pass
+        if Mute.UNREACHABLE in (reason.by, row.muted_by) and _is_critical_ended(row):
+            pass  # It is notified later: it must not be missed because its cluster did not answer.
         elif reason.by:
             copy_life(row, mark_muted(life))
             if row.notified != life.notified:
@@ -167,11 +169,6 @@ def _has_ended_unnotified(row: Alert) -> bool:
     return row.state == AlertState.RESOLVED and row.notified == Notified.NOTHING
 
 
-def _is_notified_later(row: Alert, reason: MuteReason) -> bool:
-    """A critical alert must not be missed because its cluster did not answer."""
-    return Mute.UNREACHABLE in (reason.by, row.muted_by) and _is_critical_ended(row)
-
-
 def _is_critical_ended(row: Alert) -> bool:
     return row.severity_rank >= CRITICAL_RANK and _has_ended_unnotified(row)
 
@@ -180,8 +177,8 @@ class UnreachableMutes:
     """The alert of a cluster that does not answer mutes the alerts of its jobs, unless they were
     seen since, or a receiver of theirs does not get the alert of the cluster. That alert mutes
     nothing if half of all clusters do not answer (then the fault is Weir's), if it is pending or
-    muted itself (nobody would be notified), or if it is in the future, by a wrong clock. At most
-    three queries. ``is_muted``: by a silence.
+    muted itself (nobody would be notified), or if it is in the future, by a wrong clock.
+    ``is_muted``: by a silence.
     """
 
     def __init__(self, now: datetime, is_muted: Callable[[Alert], bool]) -> None:
@@ -232,11 +229,11 @@ class UnreachableMutes:
 
     def staying_muted(self) -> Q:
         """Alerts that stay muted by the same alert."""
-        everywhere = [
+        sent_to_all = [
             alert for alert in self.by_cluster.values() if not self._without_alert[alert.pk]
         ]
-        over = [alert.pk for alert in everywhere if self._is_over(alert)]
-        silent = [alert.pk for alert in everywhere if not self._is_over(alert)]
+        over = [alert.pk for alert in sent_to_all if self._is_over(alert)]
+        silent = [alert.pk for alert in sent_to_all if not self._is_over(alert)]
         by_same = Q(inhibited_by__in=silent) | Q(inhibited_by__in=over, quiet_since__isnull=False)
         seen = Q(finding__last_seen__gt=F("inhibited_by__episode_at"))
         ended = Q(

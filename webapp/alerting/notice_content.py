@@ -20,8 +20,8 @@ from webapp.incidents.models import Incident
 
 @dataclass(frozen=True)
 class Facts:
-    """From other rows. ``muted``: alert key → number and first names of muted alerts. ``causes``:
-    uid of an incident → key and title of its cause. ``known_bugs``: finding key → bugs.
+    """Facts of other rows. ``muted``: alert key → number and first names of muted alerts.
+    ``causes``: uid of an incident → key and title of its cause. ``known_bugs``: finding key → bugs.
     """
 
     muted: dict[int, tuple[int, tuple[str, ...]]]
@@ -37,12 +37,13 @@ class Facts:
         causes = incidents.values_list("uid", "cause", "cause__title", "title")
         return cls(
             muted_names(parents),
-            {uid: (cause, title or stored) for uid, cause, title, stored in causes},
+            {uid: (cause, title or incident) for uid, cause, title, incident in causes},
             bugs_beside(row.finding for row in rows if row.finding),
         )
 
     def is_cause(self, row: Alert) -> bool:
-        return self.causes.get(row.incident_id or "", (None, ""))[0] == row.finding_id is not None
+        cause, _title = self.causes.get(row.incident_id or "", (None, ""))
+        return cause is not None and cause == row.finding_id
 
     def cause_of(self, finding: Finding | Alert) -> str:
         """The cause and the known bugs that it does not name."""
@@ -51,7 +52,7 @@ class Facts:
         return join_messages((finding.cause, *sentences), " ") if sentences else finding.cause
 
     def in_order(self, rows: Sequence[Alert]) -> list[Alert]:
-        """Open before resolved, then by incident: the worst one first, and its cause first."""
+        """Open alerts first, then by incident: the worst incident first, in it the cause first."""
         worst: dict[tuple[bool, str], tuple[int, int]] = {}
         for index, row in enumerate(rows):
             key = (row.is_open, row.incident_id or row.uid)
@@ -87,7 +88,7 @@ def fingerprint(row: Alert) -> str:
 
 def notice_alert(row: Alert, facts: Facts) -> NoticeAlert:
     status = FIRING if row.is_open else RESOLVED
-    described: Any = row.finding if status == FIRING and row.finding_id and row.finding else row
+    texts: Any = row.finding if status == FIRING and row.finding_id and row.finding else row
     is_unseen_end = status != FIRING and bool(row.ended_because)
     muted_count, muted = facts.muted.get(row.pk, (0, ()))
     return NoticeAlert(
@@ -97,20 +98,20 @@ def notice_alert(row: Alert, facts: Facts) -> NoticeAlert:
         rule=row.rule,
         family=row.family,
         severity=row.severity,
-        confidence=described.confidence,
+        confidence=texts.confidence,
         cluster=row.cluster,
         job_id=row.job_id,
         job_name=row.job_name or "",
         subject_kind=row.subject_kind,
         subject=row.subject,
-        title=described.title,
-        cause=row.ended_because if is_unseen_end else facts.cause_of(described),
+        title=texts.title,
+        cause=row.ended_because if is_unseen_end else facts.cause_of(texts),
         next_step="Look at the job in Flink itself, or register its cluster again."
         if is_unseen_end
-        else described.next_step,
+        else texts.next_step,
         starts_at=row.starts_at,
         ends_at=None if status == FIRING else row.ends_at,
-        evidence=tuple(entry for entry in described.evidence or () if isinstance(entry, dict)),
+        evidence=tuple(entry for entry in texts.evidence or () if isinstance(entry, dict)),
         acknowledged_by=row.acknowledged_name or None,
         flapping=row.flapping,
         muted_count=muted_count,

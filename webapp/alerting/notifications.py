@@ -27,7 +27,7 @@ LISTED = 100
 UNREAD = ("fired", "finding__related", "finding__data", "finding__subject")
 WORST_FIRST = ("-severity_rank", "starts_at", "id")
 MOST_RECENT = 10
-"""Notices of a group within its interval."""
+"""Most notices of a group within its interval."""
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,8 @@ def to_repeat(now: datetime) -> list[AlertGroup]:
 
 
 def notify(group: AlertGroup, now: datetime) -> int:
-    """Queues the notice of the group's news; returns how many. Call it in a transaction."""
-    news = list(
-        Alert.objects.to_notify()
-        .filter(group=group)
-        .select_related("finding")
-        .defer(*UNREAD)
-        .order_by(*WORST_FIRST)
-    )
+    """Queues a notice if the group has news; returns 1 or 0. Call it in a transaction."""
+    news = _read(Alert.objects.to_notify(), group)
     if not news:
         return 0
     firing = [row for row in news if row.state == AlertState.FIRING]
@@ -132,19 +126,18 @@ def notify(group: AlertGroup, now: datetime) -> int:
 
 
 def repeat(group: AlertGroup, now: datetime) -> int:
-    """Queues the notice again; returns how many. Call it in a transaction."""
-    rows = list(
-        _unacknowledged()
-        .filter(group=group)
-        .select_related("finding")
-        .defer(*UNREAD)
-        .order_by(*WORST_FIRST)
-    )
+    """Queues the notice again; returns 1, or 0 without alerts. Call it in a transaction."""
+    rows = _read(_unacknowledged(), group)
     if not rows:
         return 0
     _queue(group, "repeat", rows, now)
     AlertGroup.objects.filter(pk=group.pk).update(last_notified_at=now)
     return 1
+
+
+def _read(alerts: AlertQuerySet, group: AlertGroup) -> list[Alert]:
+    rows = alerts.filter(group=group).select_related("finding").defer(*UNREAD)
+    return list(rows.order_by(*WORST_FIRST))
 
 
 def _unacknowledged() -> AlertQuerySet:
@@ -157,13 +150,14 @@ def notice_of(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datet
     changed_keys = [row.pk for row in changed]
     firing = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)
-    others: list[Alert] = []
+    unchanged_rows: list[Alert] = []
     if room:
         unchanged = firing.exclude(pk__in=changed_keys[:ROWS_AT_ONCE]).select_related("finding")
-        others = list(unchanged.defer(*UNREAD).order_by(*WORST_FIRST)[:room])
-    facts = Facts.read([*changed, *others])
+        unchanged_rows = list(unchanged.defer(*UNREAD).order_by(*WORST_FIRST)[:room])
+    facts = Facts.read([*changed, *unchanged_rows])
     alerts: list[NoticeAlert] = [
-        notice_alert(row, facts) for row in (*facts.in_order(changed), *facts.in_order(others))
+        notice_alert(row, facts)
+        for row in (*facts.in_order(changed), *facts.in_order(unchanged_rows))
     ]
     firing_total = firing.count()
     resolved_total = sum(alert.status == RESOLVED for alert in alerts)

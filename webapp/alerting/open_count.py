@@ -1,4 +1,4 @@
-"""Number of unacknowledged alerts, for the menu; those of an incident count as one."""
+"""Number of unacknowledged alerts, for the menu; alerts of an incident count as one."""
 
 from django.core.cache import cache
 from django.db.models.functions import Coalesce

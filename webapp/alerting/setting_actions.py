@@ -93,7 +93,7 @@ def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: A
 
 
 def _name_in_scope(cluster: str, job_id: str) -> str:
-    """ "" without a job or name. Raises :class:`InputRefused`."""
+    """The job's name; "" without a job or name. Raises :class:`InputRefused`."""
     if job_id:
         job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("name").first()
         if job is None:

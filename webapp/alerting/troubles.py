@@ -39,7 +39,7 @@ class Notification:
 
 @dataclass(frozen=True)
 class Trouble:
-    """``cause``: the finding that caused the incident, if it is not that of the alert; ``more``:
+    """``cause``: the finding that caused the incident, if it is not the alert's own; ``more``:
     number of other alerts of the incident; ``unnotified``: why nobody was notified, or "".
     """
 
@@ -51,8 +51,8 @@ class Trouble:
     resolves: str
 
 
-def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
-    """The worst alert of each incident; of several the cause, else the oldest."""
+def fold(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
+    """The worst alert of each incident; of equally severe ones the cause, else the oldest."""
     not_cause = Case(When(finding=F("incident__cause"), then=Value(0)), default=Value(1))
     place = Window(
         RowNumber(),
@@ -66,7 +66,7 @@ def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
 def troubles(
     rows: Sequence[Alert], among: QuerySet[Alert] | None, now: datetime
 ) -> dict[int, Trouble]:
-    """Alert key → trouble; about ten queries. ``among``: all alerts that the rows stand for; None
+    """Alert key → trouble. ``among``: all alerts that the rows stand for; None
     if each row is one alert.
     """
     uids = {row.incident_id for row in rows if row.incident_id}
@@ -100,18 +100,20 @@ def what_resolves(row: Alert, policies: Policies) -> str:
         return gettext("At %(at)s, unless its rule finds it again.") % {
             "at": instant_text(row.resolves_at)
         }
-    after = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name).hold_after
+    hold_after = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name).hold_after
     if policies.is_recorded(row.cluster):
-        after = timedelta()
+        hold_after = timedelta()
     elif row.flapping:
-        after = max(after, FLAP_QUIET)
-    hold = duration_text((hold_of(row.rule) + after).total_seconds() * 1_000)
-    crossed = next(
+        hold_after = max(hold_after, FLAP_QUIET)
+    hold = duration_text((hold_of(row.rule) + hold_after).total_seconds() * 1_000)
+    passed_figure = next(
         (figure for figure in figures(row.evidence) if figure.compared and figure.is_passed), None
     )
-    if crossed is None:
+    if passed_figure is None:
         return gettext("When its rule has not found it for %(hold)s.") % {"hold": hold}
-    words = " ".join((localised(crossed.name), crossed.compared, localised(crossed.note)))
+    words = " ".join(
+        (localised(passed_figure.name), passed_figure.compared, localised(passed_figure.note))
+    )
     return gettext("When this has not held for %(hold)s: %(figure)s.") % {
         "hold": hold,
         "figure": words.strip(),
@@ -120,7 +122,7 @@ def what_resolves(row: Alert, policies: Policies) -> str:
 
 def notifications(subjects: Mapping[str, str]) -> dict[str, list[Notification]]:
     """Subject → newest delivery to each receiver, newest first. ``subjects``: uid of an alert → its
-    subject, such as the incident. Two queries.
+    subject, such as the incident.
     """
     links = DeliveryAlert.objects.filter(alert_uid__in=list(subjects)).order_by()
     newest: dict[tuple[str, int, str], int] = {}

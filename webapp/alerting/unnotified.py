@@ -42,7 +42,7 @@ class Unnotified:
 
 
 def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
-    """``alerts``: those without a stored delivery. At most five queries."""
+    """``alerts``: those without a stored delivery."""
     return Unnotified.counted(reasons_by_alert(alerts, now).values())
 
 
@@ -59,7 +59,7 @@ def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str]:
     for row in unexplained:
         no_taker = _why_no_taker(row, endpoints, takers[row.pk]) if sees_endpoints else ""
         if row.notified_at is None:
-            reasons[row.pk] = no_taker or _due(row, groups.get(row.group_id), now)
+            reasons[row.pk] = no_taker or _when_due(row, groups.get(row.group_id), now)
         else:
             reasons[row.pk] = no_taker or gettext(NOT_STORED)
     return reasons
@@ -71,13 +71,13 @@ def _reason_before_notice(row: Alert) -> str:
     if row.notified != Notified.NOTHING:
         return gettext("It was over before the mute ended.")
     if row.muted_by:
-        return _muted(row.muted_by)
+        return _mute_words(row.muted_by)
     if row.state != AlertState.PENDING:
         return ""
     return gettext("Pending: it has not lasted for the hold time.")
 
 
-def _muted(by: str) -> str:
+def _mute_words(by: str) -> str:
     if by == Mute.UNREACHABLE:
         return gettext("Muted: the cluster is not seen.")
     return gettext("Muted by a silence.")
@@ -87,11 +87,13 @@ def _reasons_of_mutes(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
     mutes = Mutes(now)
     prefetch_related_objects(rows, Prefetch("finding", Finding.objects.only("last_seen")))
     return {
-        pk: _muted(reason.by) for pk, reason in mutes.reasons_by_alert_id(rows).items() if reason.by
+        pk: _mute_words(reason.by)
+        for pk, reason in mutes.reasons_by_alert_id(rows).items()
+        if reason.by
     }
 
 
-def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
+def _when_due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
     due_at = (group and group.next_due_at) or (row.notify_since or now) + pace().wait
     when = {"when": age_text(due_at, now)}
     if due_at > now:
@@ -125,12 +127,11 @@ def _why_no_taker(row: Alert, endpoints: Sequence[Endpoint], ranks: Sequence[int
 
 
 def why_no_alert(findings: Sequence[Finding]) -> Unnotified:
-    """At most four queries."""
     if not findings:
-        gone = gettext(
+        reason = gettext(
             "Whether anybody was notified is no longer known: its findings and alerts are not kept."
         )
-        return Unnotified(((0, gone),), is_known=False)
+        return Unnotified(((0, reason),), is_known=False)
     policies = Policies()
     return Unnotified.counted(_why_no_alert(row, policies) for row in findings)
 
@@ -147,9 +148,8 @@ def _why_no_alert(row: Finding, policies: Policies) -> str:
         return gettext("The cluster is no longer watched.")
     if row.to_alert:
         return gettext("The next evaluation processes it.")
-    if (
-        row.state == FindingState.CLOSED
-        and timedelta() < policy.hold_before > row.last_seen - row.first_seen
+    if row.state == FindingState.CLOSED and policy.hold_before > max(
+        timedelta(), row.last_seen - row.first_seen
     ):
         return gettext("What ends within the hold time does not alert.")
     return gettext(

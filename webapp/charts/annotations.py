@@ -63,27 +63,26 @@ def annotation_layout(
     """``shapes`` and ``annotations`` of a Plotly layout, and a note if some were left out. A label
     that has no room shrinks to its symbol, whose hover text has the words.
     """
-    inside = sorted((a for a in annotations if start <= a.at <= end), key=lambda a: a.at)
-    shown = inside[-MOST_LINES:]
+    in_range = sorted((a for a in annotations if start <= a.at <= end), key=lambda a: a.at)
+    drawn = in_range[-MOST_LINES:]
     shapes = [
-        _line(annotation.at, LOOK.get(annotation.kind, ("•", INK_3))[1]) for annotation in shown
+        _line(annotation.at, LOOK.get(annotation.kind, ("•", INK_3))[1]) for annotation in drawn
     ]
     # Findings have a row above that of events, so that none hides another.
-    events = [annotation for annotation in shown if annotation.kind not in FINDING_KINDS]
-    findings = [annotation for annotation in shown if annotation.kind in FINDING_KINDS]
+    events = [annotation for annotation in drawn if annotation.kind not in FINDING_KINDS]
+    findings = [annotation for annotation in drawn if annotation.kind in FINDING_KINDS]
     labels = _labels(events, start, end) + _labels(findings, start, end)
     note = (
         gettext("The newest %(number)s of %(all)s annotations are drawn.")
-        % {"number": len(shown), "all": len(inside)}
-        if len(shown) < len(inside)
+        % {"number": len(drawn), "all": len(in_range)}
+        if len(drawn) < len(in_range)
         else ""
     )
     return {"shapes": shapes, "annotations": labels}, note
 
 
 def add_limit(layout: dict[str, Any], value: float, words: str) -> None:
-    """Add a dashed line across a chart, with words at its left end."""
-    line = {"color": CRIT, "width": 1.2, "dash": "dash"}
+    """Adds a dashed line across a chart, with words at its left end."""
     layout["shapes"].append(
         {
             "type": "line",
@@ -93,7 +92,7 @@ def add_limit(layout: dict[str, Any], value: float, words: str) -> None:
             "yref": "y",
             "y0": value,
             "y1": value,
-            "line": line,
+            "line": {"color": CRIT, "width": 1.2, "dash": "dash"},
         }
     )
     layout["annotations"].append(
@@ -133,7 +132,6 @@ def _labels(row: Sequence[Annotation], start: datetime, end: datetime) -> list[d
 
 def _line(at: datetime, colour: str) -> dict[str, Any]:
     x = plot_time(at)
-    line = {"color": colour, "width": 1, "dash": "dot"}
     return {
         "type": "line",
         "xref": "x",
@@ -142,15 +140,15 @@ def _line(at: datetime, colour: str) -> dict[str, Any]:
         "x1": x,
         "y0": 0,
         "y1": 1,
-        "line": line,
+        "line": {"color": colour, "width": 1, "dash": "dot"},
     }
 
 
 def _label(
     annotation: Annotation, symbol: str, colour: str, *, with_words: bool, place: float
 ) -> dict[str, Any]:
-    words = plain(annotation.label or annotation.kind, 18)
-    # Near the right edge the words are left of their line.
+    label = annotation.label or annotation.kind
+    words = plain(label, 18)
     anchor, shift = ("right", 4) if place > _RIGHT_EDGE else ("left", -4)
     return {
         "x": plot_time(annotation.at),
@@ -161,7 +159,7 @@ def _label(
         "xanchor": anchor if with_words else "center",
         "xshift": shift if with_words else 0,
         "text": f"{symbol} {words}" if with_words else symbol,
-        "hovertext": f"{plain(annotation.label or annotation.kind, 200)}<br>{instant_text(annotation.at)}",
+        "hovertext": f"{plain(label, 200)}<br>{instant_text(annotation.at)}",
         "font": {"size": 11, "color": colour},
         "showarrow": False,
         # Plotly annotations cannot carry data; charts.js reads the address from the name.

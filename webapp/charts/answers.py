@@ -1,4 +1,4 @@
-"""Figures as JSON, with the time axis in the reader's zone. The whole axis has the UTC offset of its
+"""Figures with the time axis in the reader's zone. The whole axis has the UTC offset of its
 end, since daylight saving repeats an hour. Instants in hover texts have their own offset.
 """
 
@@ -12,13 +12,14 @@ from webapp.charts.theme import Figure
 from webapp.lib import shown_zone
 
 _PLOT_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}")
-"""The format of :func:`webapp.charts.theme.plot_time`. No other text of a figure has this format."""
+"""The format of :func:`webapp.charts.theme.plot_time`. No other text of a figure has this format.
+"""
 _UTC_SUFFIX = " UTC"
 _FORMAT_KEYS = ("hoverformat", "hovertemplate")
 
 
 def in_shown_zone(figure: Figure) -> Figure:
-    """``layout.meta.utc_offset_ms`` of the time axis is absent for UTC."""
+    """``layout.meta`` gets ``utc_offset_ms`` of the time axis, unless the zone is UTC."""
     axis = figure["layout"].get("xaxis") or {}
     zone = shown_zone.current()
     if (
@@ -46,8 +47,9 @@ def answer(figure: Figure, note: str) -> dict[str, Any]:
 def answer_or_nothing(figure: Figure | None) -> dict[str, Any]:
     if figure is not None and figure["data"]:
         return answer(figure, "")
-    title, text = gettext("Nothing was seen in this time"), gettext("Choose a longer time range.")
-    return empty_answer(title, text)
+    return empty_answer(
+        gettext("Nothing was seen in this time"), gettext("Choose a longer time range.")
+    )
 
 
 def empty_answer(title: str, text: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext, gettext_noop
 
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
-from webapp.charts import annotations as annotated
+from webapp.charts import annotations
 from webapp.charts.theme import (
     ACCENT,
     CRIT,
@@ -31,14 +31,13 @@ from webapp.lib.instants import instant_text
 from webapp.lib.quantities import bytes_text, duration_text
 
 WIDEST_BAR_SHARE = 0.035
-"""Of the chart's width. A single bar must not look like a block."""
+"""Share of the chart's width: a single bar must not look like a block."""
 
 MOST_DRAWN = 480
 """Bars or points of a line: two of about a thousand pixels each."""
 
 
 def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
-    """A note on a thinned chart; empty if nothing was left out."""
     return (
         gettext("%(shown)s of %(total)s %(what)s drawn: %(kept)s of each slice of time.")
         % {"shown": f"{shown:,}", "total": f"{total:,}", "what": noun, "kept": kept}
@@ -48,7 +47,7 @@ def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
 
 
 def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> list[float]:
-    """``share`` of the median distance at sorted ``times``, or of that to a closer neighbour."""
+    """``share`` of the median distance of sorted ``times``, or of that to a closer neighbour."""
     widest_ms = span_ms * WIDEST_BAR_SHARE
     gaps = [(later - earlier) / _MS for earlier, later in itertools.pairwise(times)]
     usual_ms = statistics.median(gaps) if gaps else widest_ms / share
@@ -108,11 +107,11 @@ def timeline(
     start: datetime,
     end: datetime,
     timeout_ms: float | None = None,
-    events: Sequence[annotated.Annotation] = (),
+    events: Sequence[annotations.Annotation] = (),
     total: int | None = None,
 ) -> tuple[Figure, str]:
     """The figure, and a note on what it left out. ``bars``: by time, ``MOST_DRAWN`` of ``total``."""
-    layout, events_note = annotated.annotation_layout(events, start, end)
+    layout, events_note = annotations.annotation_layout(events, start, end)
     widths_ms = bar_widths_ms([bar.trigger_time for bar in bars], (end - start) / _MS, 0.72)
     traces = []
     for phase in PHASES:
@@ -124,7 +123,7 @@ def timeline(
     longest_ms = max((sum(bar.phases_ms.values()) + bar.other_ms for bar in bars), default=0.0)
     # A time-out far above the bars would flatten them.
     if timeout_ms and longest_ms >= timeout_ms / 3:
-        annotated.add_limit(
+        annotations.add_limit(
             layout,
             timeout_ms,
             gettext("timeout %(timeout_ms)s") % {"timeout_ms": duration_text(timeout_ms)},
@@ -205,29 +204,32 @@ def _marks(bars: Sequence[tuple[CheckpointBar, str]], y: float) -> list[dict[str
     by_kind: dict[str, list[tuple[CheckpointBar, str]]] = {kind: [] for kind in _MARKS}
     for bar, hover_text in bars:
         by_kind.setdefault(_mark_kind(bar), []).append((bar, hover_text))
-    return [
-        {
-            "type": "scatter",
-            "name": gettext(name),
-            "x": [plot_time(bar.trigger_time) for bar, _hover_text in chosen],
-            "y": [y] * len(chosen),
-            "mode": "markers",
-            "cliponaxis": False,
-            "marker": {
-                "symbol": symbol,
-                "color": colour,
-                "size": 8,
-                "line": {"width": 2 if "open" in symbol else 0, "color": colour},
-            },
-            "customdata": [bar.url for bar, _hover_text in chosen],
-            "hovertext": [hover_text for _bar, hover_text in chosen],
-            "hovertemplate": "%{hovertext}<extra></extra>",
-            "showlegend": False,
-        }
-        for kind, (name, symbol, colour) in _MARKS.items()
-        if (chosen := by_kind[kind])
-        and not (kind == "completed" and len(chosen) > _MOST_GOOD_MARKS)
-    ]
+    traces = []
+    for kind, (name, symbol, colour) in _MARKS.items():
+        of_kind = by_kind[kind]
+        if not of_kind or (kind == "completed" and len(of_kind) > _MOST_GOOD_MARKS):
+            continue
+        traces.append(
+            {
+                "type": "scatter",
+                "name": gettext(name),
+                "x": [plot_time(bar.trigger_time) for bar, _hover_text in of_kind],
+                "y": [y] * len(of_kind),
+                "mode": "markers",
+                "cliponaxis": False,
+                "marker": {
+                    "symbol": symbol,
+                    "color": colour,
+                    "size": 8,
+                    "line": {"width": 2 if "open" in symbol else 0, "color": colour},
+                },
+                "customdata": [bar.url for bar, _hover_text in of_kind],
+                "hovertext": [hover_text for _bar, hover_text in of_kind],
+                "hovertemplate": "%{hovertext}<extra></extra>",
+                "showlegend": False,
+            }
+        )
+    return traces
 
 
 def _hover_texts(bars: Sequence[CheckpointBar]) -> list[str]:
@@ -263,11 +265,11 @@ def _hover_texts(bars: Sequence[CheckpointBar]) -> list[str]:
                 "state_bytes": bytes_text(bar.state_bytes),
             }
         )
-        known = [
+        phases = [
             f"{word} {duration_text(getattr(bar, f'{phase}_ms'))}"
             for phase, word in phase_words.items()
         ]
-        lines += [" · ".join(known[:2]), " · ".join(known[2:])]
+        lines += [" · ".join(phases[:2]), " · ".join(phases[2:])]
         if bar.slowest:
             lines.append(slowest % {"slowest": plain(bar.slowest)})
         return "<br>".join(lines)
@@ -276,7 +278,7 @@ def _hover_texts(bars: Sequence[CheckpointBar]) -> list[str]:
 
 
 def tick_step_ms(longest_ms: float) -> float:
-    """A round step in seconds, minutes or hours, for about four ticks."""
+    """A round step in s, min or h, for about four ticks."""
     return next(
         (step for step in _TICK_STEPS_MS if longest_ms / step <= 4.5), max(longest_ms / 4, 1.0)
     )

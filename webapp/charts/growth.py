@@ -31,7 +31,10 @@ def by_day(areas: Sequence[tuple[str, Series]], window_days: int, newest: int) -
             "mode": "lines" if len(days) > 1 else "markers",
             "line": {"width": 1, "color": colour},
             "fillcolor": colour,
-            "hovertext": [_hover(name, values, day) for day in days],
+            "hovertext": [
+                f"{plain(name)}<br>{Date.fromordinal(day)} {bytes_text(values.get(day))}"
+                for day in days
+            ],
             "hovertemplate": "%{hovertext}<extra></extra>",
         }
         for (name, values), colour in zip(areas, _COLOURS, strict=False)
@@ -42,10 +45,6 @@ def by_day(areas: Sequence[tuple[str, Series]], window_days: int, newest: int) -
         xaxis=time_axis(start, end, hoverformat="%Y-%m-%d"),
         yaxis=bytes_axis(highest),
     )
-
-
-def _hover(name: str, values: Series, day: int) -> str:
-    return f"{plain(name)}<br>{Date.fromordinal(day)} {bytes_text(values.get(day))}"
 
 
 def _noon(day: int) -> datetime:

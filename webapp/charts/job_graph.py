@@ -1,5 +1,5 @@
-"""The layout of a job graph in pixels: layers from source to sink, few crossings. The template draws
-it as SVG. An edge over several layers has a lane in each layer between, so that it crosses no
+"""The layout of a job graph in pixels: layers from source to sink, few crossings. The template
+draws it as SVG. An edge over several layers has a lane in each layer between, so that it crosses no
 unrelated vertex. A cycle (only in damaged payloads) is cut at the edge that closes it.
 """
 
@@ -13,7 +13,7 @@ MOST_NODES = 200
 _SWEEPS = 6
 _LANE_HEIGHT = 14
 _MOST_LANES = 3_000
-"""Of all edges together. A graph that needs more lanes is drawn without lanes."""
+"""A graph that needs more is drawn without lanes."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Layout:
-    """``left_out``: the number of vertices beyond ``MOST_NODES``."""
+    """``left_out``: vertices beyond ``MOST_NODES``."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -67,6 +67,7 @@ class _Lane:
 
 
 _Item = str | _Lane
+_Chains = list[list[_Item]]
 
 
 def lay_out(
@@ -74,9 +75,10 @@ def lay_out(
 ) -> Layout:
     """Place the first ``MOST_NODES`` of ``keys`` so that every edge points downstream."""
     node_keys = list(dict.fromkeys(keys))[:MOST_NODES]
-    known = set(node_keys)
+    nodes = set(node_keys)
     links = _without_cycles(
-        node_keys, [(a, b) for a, b in dict.fromkeys(edges) if a in known and b in known and a != b]
+        node_keys,
+        [edge for edge in dict.fromkeys(edges) if nodes.issuperset(edge) and edge[0] != edge[1]],
     )
     layers = _layers(node_keys, links)
     chains = _chains(layers, links)
@@ -132,14 +134,14 @@ def _layers(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[list[str]
     for source, target in edges:
         targets[source].append(target)
         sources[target].append(source)
-    waiting = {key: len(sources[key]) for key in keys}
+    open_inputs = {key: len(sources[key]) for key in keys}
     layer = dict.fromkeys(keys, 0)
-    ready = [key for key in keys if not waiting[key]]
+    ready = [key for key in keys if not open_inputs[key]]
     for key in ready:
         for target in targets[key]:
             layer[target] = max(layer[target], layer[key] + 1)
-            waiting[target] -= 1
-            if not waiting[target]:
+            open_inputs[target] -= 1
+            if not open_inputs[target]:
                 ready.append(target)
     for key in keys:
         if not sources[key] and targets[key]:
@@ -150,7 +152,7 @@ def _layers(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[list[str]
     return layers
 
 
-def _chains(layers: list[list[str]], edges: list[tuple[str, str]]) -> list[list[_Item]]:
+def _chains(layers: list[list[str]], edges: list[tuple[str, str]]) -> _Chains:
     layer = {key: number for number, of_layer in enumerate(layers) for key in of_layer}
     if sum(layer[target] - layer[source] - 1 for source, target in edges) > _MOST_LANES:
         return [[source, target] for source, target in edges]
@@ -164,8 +166,8 @@ def _chains(layers: list[list[str]], edges: list[tuple[str, str]]) -> list[list[
     ]
 
 
-def _with_lanes(layers: list[list[str]], chains: list[list[_Item]]) -> list[list[_Item]]:
-    items: list[list[_Item]] = [list(layer) for layer in layers]
+def _with_lanes(layers: list[list[str]], chains: _Chains) -> _Chains:
+    items: _Chains = [list(layer) for layer in layers]
     for chain in chains:
         for item in chain:
             if isinstance(item, _Lane):
@@ -173,7 +175,7 @@ def _with_lanes(layers: list[list[str]], chains: list[list[_Item]]) -> list[list
     return items
 
 
-def _order_layers(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[_Item]]:
+def _order_layers(layers: _Chains, chains: _Chains) -> _Chains:
     neighbours: dict[_Item, list[_Item]] = defaultdict(list)
     for chain in chains:
         for first, second in pairwise(chain):
@@ -206,7 +208,7 @@ def _height(item: _Item, geometry: Geometry) -> int:
     return _LANE_HEIGHT if isinstance(item, _Lane) else geometry.node_height
 
 
-def _tops(layers: list[list[_Item]], geometry: Geometry) -> dict[_Item, int]:
+def _tops(layers: _Chains, geometry: Geometry) -> dict[_Item, int]:
     gaps = geometry.gap_nodes
     lengths = [sum(_height(item, geometry) + gaps for item in layer) - gaps for layer in layers]
     longest = max(lengths, default=0)

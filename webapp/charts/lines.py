@@ -24,7 +24,7 @@ def lines(
     value_text: Callable[[float | None], str],
     step_of: Callable[[float], float] = step_bytes,
 ) -> Figure:
-    """``starts`` of the slices; ``step_of`` the highest value: a round step between ticks."""
+    """``starts``: of the slices. ``step_of``: highest value → round step between ticks."""
     highest = max(
         (value for line in series for value in line.values if value is not None), default=0
     )

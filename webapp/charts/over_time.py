@@ -24,7 +24,6 @@ HEIGHT_PX = 200
 MOST_POINTS = 400
 BARS = 60
 COLOURS = (ACCENT, WARN, OK, OTHER, CRIT)
-"""Of several lines, in this order."""
 _GAP_FACTOR = 3.5
 """Samples that are further apart than this many median distances are not joined."""
 
@@ -66,7 +65,7 @@ def lines(series: Sequence[Line], start: datetime, end: datetime, **y_axis: obje
 
 
 def bars(kinds: Sequence[Events], start: datetime, end: datetime) -> Figure:
-    """The number of events of each kind by slice of time."""
+    """Counts of events of each kind by slice of time."""
     width = (end - start) / BARS
     middles = [plot_time(start + width * (place + 0.5)) for place in range(BARS)]
     traces: list[dict[str, Any]] = []
@@ -76,15 +75,13 @@ def bars(kinds: Sequence[Events], start: datetime, end: datetime) -> Figure:
             if start <= at <= end:
                 counts[min(int((at - start) / width), BARS - 1)] += 1
         if any(counts):
-            width_ms = width / timedelta(milliseconds=1) * 0.9
-            name = plain(kind.name, 40)
             traces.append(
                 {
                     "type": "bar",
-                    "name": name,
+                    "name": plain(kind.name, 40),
                     "x": middles,
                     "y": counts,
-                    "width": width_ms,
+                    "width": width / timedelta(milliseconds=1) * 0.9,
                     "marker": {"color": kind.colour},
                 }
             )
@@ -141,8 +138,11 @@ def running(
 def _over_time(
     traces: list[dict[str, Any]], start: datetime, end: datetime, **layout: object
 ) -> Figure:
-    axis = time_axis(start, end)
-    margin = {"l": 48, "r": 12, "t": 8, "b": 58}
     return figure(
-        traces, HEIGHT_PX, xaxis=axis, margin=margin, showlegend=len(traces) > 1, **layout
+        traces,
+        HEIGHT_PX,
+        xaxis=time_axis(start, end),
+        margin={"l": 48, "r": 12, "t": 8, "b": 58},
+        showlegend=len(traces) > 1,
+        **layout,
     )

@@ -101,11 +101,7 @@ def _uploads(bars: Sequence[SizePoint], widths_ms: list[float], link: Link) -> d
             "opacity": 0.85,
             "line": {"width": 0},
         },
-        "customdata": [
-            link(point.job_id, point.checkpoint_id, point.trigger_time) for point in bars
-        ],
-        "hovertext": _hover_texts(bars),
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        **_links_and_hovers(bars, link),
     }
 
 
@@ -118,10 +114,16 @@ def _full(line: Sequence[SizePoint], link: Link) -> dict[str, Any]:
         "mode": "lines+markers" if len(line) <= 60 else "lines",
         "marker": {"size": 4},
         "line": {"color": INK, "width": 2},
+        **_links_and_hovers(line, link),
+    }
+
+
+def _links_and_hovers(points: Sequence[SizePoint], link: Link) -> dict[str, Any]:
+    return {
         "customdata": [
-            link(point.job_id, point.checkpoint_id, point.trigger_time) for point in line
+            link(point.job_id, point.checkpoint_id, point.trigger_time) for point in points
         ],
-        "hovertext": _hover_texts(line),
+        "hovertext": _hover_texts(points),
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
 

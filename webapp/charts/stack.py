@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from webapp.charts import annotations as annotated
+from webapp.charts import annotations
 from webapp.charts.theme import (
     CRIT,
     INK_2,
@@ -22,7 +22,7 @@ _LEFT_PX, _TOP_PX, _BOTTOM_PX, _TITLE_PX = 58, 34, 30, 24
 
 @dataclass(frozen=True)
 class Part:
-    """``figure`` has one y axis; ``name`` is used in the page's legend."""
+    """``figure`` has one y axis; ``name``: in the page's legend."""
 
     name: str
     title: str
@@ -34,11 +34,11 @@ def stack_figures(
     parts: Sequence[Part],
     start: datetime,
     end: datetime,
-    events: Sequence[annotated.Annotation] = (),
+    events: Sequence[annotations.Annotation] = (),
     downtimes: Sequence[tuple[datetime, datetime]] = (),
 ) -> tuple[Figure, str]:
     """The figure, and a note on omitted ``events``. All parts mark events and downtimes."""
-    marks, note = annotated.annotation_layout(events, start, end)
+    marks, note = annotations.annotation_layout(events, start, end)
     inner_px = sum(part.height_px + _TITLE_PX for part in parts)
     traces: list[dict[str, Any]] = []
     axes: dict[str, Any] = {}

@@ -36,7 +36,7 @@ def word_of(verdict: str) -> str:
 
 
 def history(points: Sequence[Point]) -> Figure:
-    """Stacked areas, oldest first."""
+    """Stacked areas of ``points``, oldest first."""
     traces = [
         _trace(
             name,

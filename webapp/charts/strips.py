@@ -27,32 +27,40 @@ def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
     for position, entry in enumerate(known, start=first):
         tone, path = _mark(entry, position * _STEP_PX)
         paths.setdefault(tone, []).append(path)
-    words = in_words(known)
+    return drawing("strip", BARS * _STEP_PX, _HEIGHT_PX, in_words(known), draw_paths(paths))
+
+
+def draw_paths(paths: Mapping[str, Sequence[str]]) -> SafeString:
+    return format_html_join(
+        "",
+        '<path d="{}" fill="var(--{})"/>',
+        (("".join(of_tone), tone) for tone, of_tone in paths.items()),
+    )
+
+
+def drawing(css: str, width: int, height: int, words: str, shapes: SafeString) -> SafeString:
     return format_html(
-        '<svg class="strip" width="{}" height="{}" role="img" '
-        'aria-label="{}"><title>{}</title>{}</svg>',
-        BARS * _STEP_PX,
-        _HEIGHT_PX,
+        '<svg class="{}" width="{}" height="{}" role="img" aria-label="{}">'
+        "<title>{}</title>{}</svg>",
+        css,
+        width,
+        height,
         words,
         words,
-        format_html_join(
-            "",
-            '<path d="{}" fill="var(--{})"/>',
-            (("".join(paths_of_tone), tone) for tone, paths_of_tone in paths.items()),
-        ),
+        shapes,
     )
 
 
 def in_words(outcomes: Sequence[Mapping[str, Any]]) -> str:
-    """'16 last: 9 expired, 7 completed; newest expired'."""
+    """Such as '16 last: 9 expired, 7 completed; newest expired'."""
     counts = Counter(
         "savepoint" if entry.get("is_savepoint") else str(entry["outcome"]).replace("_", " ")
         for entry in outcomes
     )
-    paths_of_tone = ", ".join(f"{count} {gettext(word)}" for word, count in counts.most_common())
+    parts = ", ".join(f"{count} {gettext(word)}" for word, count in counts.most_common())
     return gettext("%(number)s last: %(parts)s; newest %(outcome)s") % {
         "number": len(outcomes),
-        "parts": paths_of_tone,
+        "parts": parts,
         "outcome": gettext(str(outcomes[-1]["outcome"]).replace("_", " ")),
     }
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_noop
 
 Figure = dict[str, Any]
-"""``data`` and ``layout`` for plotly.js, whose schema the tests hold every figure to."""
+"""``data`` and ``layout`` for plotly.js, against whose schema tests check every figure."""
 
 INK = "var(--ink)"
 INK_2 = "var(--ink-2)"
@@ -94,18 +94,18 @@ def figure(traces: list[dict[str, Any]], height_px: int, **layout: Any) -> Figur
     return {"data": traces, "layout": {"template": TEMPLATE, "height": height_px, **layout}}
 
 
-def time_axis(start: datetime, end: datetime, **more: Any) -> dict[str, Any]:
-    """The x axis that all charts of a page share: exactly the page's range, UTC."""
+def time_axis(start: datetime, end: datetime, **options: Any) -> dict[str, Any]:
+    """The x axis of all charts of a page: exactly the page's range, UTC."""
     return {
         "type": "date",
         "range": [plot_time(start), plot_time(end)],
         "hoverformat": "%Y-%m-%d %H:%M:%S UTC",
-        **more,
+        **options,
     }
 
 
 def plot_time(instant: datetime) -> str:
-    """plotly.js draws times literally, so they are written in UTC without an offset."""
+    """In UTC without an offset: plotly.js draws times literally."""
     return instant.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")
 
 

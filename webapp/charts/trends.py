@@ -1,9 +1,10 @@
 from collections.abc import Sequence
 
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
+from webapp.charts.strips import draw_paths, drawing
 from webapp.lib.quantities import bytes_text
 
 SLICES = 24
@@ -20,16 +21,12 @@ def health_trend(slices: Sequence[tuple[int | None, str]] | None) -> SafeString 
         height = 1 if health is None else 2 + (_HEIGHT_PX - 2) * health // 100
         bar = f"M{position * _STEP_PX} {_HEIGHT_PX - height}h{_BAR_PX}v{height}h-{_BAR_PX}z"
         paths.setdefault("unknown" if health is None else tone, []).append(bar)
+    newest = (slices or ())[-1][0]
     words = gettext("health over the time: lowest %(lowest)s, now %(newest)s") % {
         "lowest": min(health for health, _tone in judged),
-        "newest": "?" if (newest := (slices or ())[-1][0]) is None else newest,
+        "newest": "?" if newest is None else newest,
     }
-    bars = format_html_join(
-        "",
-        '<path d="{}" fill="var(--{})"/>',
-        (("".join(parts), tone) for tone, parts in paths.items()),
-    )
-    return _svg(SLICES * _STEP_PX, words, bars)
+    return drawing("trend", SLICES * _STEP_PX, _HEIGHT_PX, words, draw_paths(paths))
 
 
 def bytes_trend(points: Sequence[tuple[float, int]] | None) -> SafeString | str:
@@ -37,9 +34,9 @@ def bytes_trend(points: Sequence[tuple[float, int]] | None) -> SafeString | str:
     if not points or len(points) < 2:
         return ""
     width, most = SLICES * _STEP_PX, max(max(size for _, size in points), 1)
-    drawn = " ".join(
-        f"{place * (width - 2) + 1:.1f},{1 + (_HEIGHT_PX - 2) * (1 - size / most):.1f}"
-        for place, size in points
+    corners = " ".join(
+        f"{position * (width - 2) + 1:.1f},{1 + (_HEIGHT_PX - 2) * (1 - size / most):.1f}"
+        for position, size in points
     )
     words = gettext("from %(first)s to %(last)s, %(most)s at most") % {
         "first": bytes_text(points[0][1]),
@@ -47,18 +44,6 @@ def bytes_trend(points: Sequence[tuple[float, int]] | None) -> SafeString | str:
         "most": bytes_text(most),
     }
     line = format_html(
-        '<polyline points="{}" fill="none" stroke="var(--accent)" stroke-width="1.5"/>', drawn
+        '<polyline points="{}" fill="none" stroke="var(--accent)" stroke-width="1.5"/>', corners
     )
-    return _svg(width, words, line)
-
-
-def _svg(width: int, words: str, drawn: SafeString) -> SafeString:
-    return format_html(
-        '<svg class="trend" width="{}" height="{}" role="img" aria-label="{}">'
-        "<title>{}</title>{}</svg>",
-        width,
-        _HEIGHT_PX,
-        words,
-        words,
-        drawn,
-    )
+    return drawing("trend", width, _HEIGHT_PX, words, line)

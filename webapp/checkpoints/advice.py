@@ -16,7 +16,7 @@ from webapp.lib.translations import gettext_lazy as _
 
 HISTORY = timedelta(days=7)
 MOST_CHECKPOINTS = 12_000
-"""More than a week at one a minute."""
+"""More than a week of one checkpoint a minute."""
 _COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
 _MS = timedelta(milliseconds=1)
 
@@ -92,20 +92,16 @@ def _settings(job: JobCurrent, advised: SettingsAdvice) -> tuple[Setting, ...]:
         Setting(
             name,
             key,
-            _duration_words(now),
-            _duration_words(advised_value.value_ms),
-            advised_value.why,
+            _duration_words(current),
+            _duration_words(value.value_ms),
+            value.why,
         )
-        for name, key, now, advised_value in rows
-        if advised_value
+        for name, key, current, value in rows
+        if value
     )
 
 
 def _duration_words(duration_ms: float | None) -> str:
-    return (
-        UNKNOWN
-        if duration_ms is None
-        else str(_("none"))
-        if duration_ms == 0
-        else duration_text(duration_ms)
-    )
+    if duration_ms is None:
+        return UNKNOWN
+    return duration_text(duration_ms) if duration_ms else str(_("none"))

@@ -15,7 +15,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.reasons import next_step, reason_sentence
 from webapp.findings.job_findings import ORIGIN_RULES
 from webapp.findings.models import WORST_FIRST, Finding
-from webapp.findings.presentation import PresentedFinding, shown
+from webapp.findings.presentation import PresentedFinding, present
 from webapp.fleet.models import JobAnnotation
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.instants import drawable
@@ -40,9 +40,8 @@ def outcome_badge(outcome: str | None) -> Badge:
 
 MOST_USUAL = 20
 SLOW_TIMES, SLOW_LEAST_MS = 2.0, 1_000
-"""A slow checkpoint takes at least twice the usual time, and at least a second more."""
 LARGE_TIMES, LARGE_LEAST_BYTES = 3.0, 1_000_000
-"""At least three times the usual, and a megabyte more: incremental uploads vary by themselves."""
+"""Incremental uploads vary by themselves."""
 _MEASURES: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("End to end", "end_to_end_ms", duration_text),
     *(
@@ -98,7 +97,7 @@ class CheckpointComparison:
 
 
 def compare(fact: CheckpointFact) -> CheckpointComparison:
-    """Three queries for jobs of any age."""
+    """Makes three queries for jobs of any age."""
     earlier = CheckpointFact.objects.filter(
         cluster=fact.cluster, job_id=fact.job_id, trigger_time__lt=fact.trigger_time
     )
@@ -150,9 +149,8 @@ def _row(
 ) -> Row:
     change, is_worse = "", False
     if before is not None and now is not None:
-        is_worse = now >= SLOW_TIMES * before and now - before >= (
-            SLOW_LEAST_MS if text is duration_text else LARGE_LEAST_BYTES
-        )
+        least = SLOW_LEAST_MS if text is duration_text else LARGE_LEAST_BYTES
+        is_worse = _exceeds(now, before, SLOW_TIMES, least)
         if is_worse and before > 0:
             change = times_text(now / before)
         elif now != before:
@@ -162,20 +160,20 @@ def _row(
     return Row(title, text(before), text(now), change, is_worse)
 
 
+def _exceeds(value: float | None, usual: float | None, times: float, least: float) -> bool:
+    if value is None or usual is None:
+        return False
+    return value >= times * usual and value - usual >= least
+
+
 def _slow(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
     usual_value = _median(usual, "end_to_end_ms")
     duration_ms = fact.end_to_end_ms
-    if (
-        usual_value is None
-        or duration_ms is None
-        or duration_ms < SLOW_TIMES * usual_value
-        or duration_ms - usual_value < SLOW_LEAST_MS
-    ):
+    if not _exceeds(duration_ms, usual_value, SLOW_TIMES, SLOW_LEAST_MS):
         return ""
-    sentence = gettext(
+    return gettext(
         "It took %(lasted)s; the %(number)s completed ones before it usually took %(usual)s."
-    )
-    return sentence % {
+    ) % {
         "lasted": duration_text(duration_ms),
         "number": len(usual),
         "usual": duration_text(usual_value),
@@ -183,27 +181,21 @@ def _slow(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
 
 
 def _large(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
-    usual_value, now = _median(usual, "checkpointed_bytes"), fact.checkpointed_bytes
-    if (
-        usual_value is None
-        or now is None
-        or now < LARGE_TIMES * usual_value
-        or now - usual_value < LARGE_LEAST_BYTES
-    ):
+    usual_value, size = _median(usual, "checkpointed_bytes"), fact.checkpointed_bytes
+    if not _exceeds(size, usual_value, LARGE_TIMES, LARGE_LEAST_BYTES):
         return ""
-    sentence = gettext(
+    return gettext(
         "It uploaded %(size)s; the %(number)s completed ones before it usually uploaded %(usual)s."
-    )
-    return sentence % {
-        "size": bytes_text(now),
+    ) % {
+        "size": bytes_text(size),
         "number": len(usual),
         "usual": bytes_text(usual_value),
     }
 
 
 def _median(facts: list[CheckpointFact], field: str) -> float | None:
-    known: list[Any] = [value for fact in facts if (value := getattr(fact, field)) is not None]
-    return float(statistics.median(known)) if known else None
+    values: list[Any] = [value for fact in facts if (value := getattr(fact, field)) is not None]
+    return float(statistics.median(values)) if values else None
 
 
 MOST_FINDINGS = 100
@@ -257,16 +249,16 @@ def cause_of(
     timeout_ms: int | None,
     judged_at: datetime | None,
 ) -> Cause:
-    """One query: the findings of the checkpoint's time."""
+    """Makes one query: the findings of the checkpoint's time."""
     end = drawable(fact.end_time or fact.trigger_time)
     findings = Finding.objects.of_job(fact.cluster, fact.job_id).filter(
         first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time
     )
-    at_that_time = [shown(finding) for finding in findings.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
+    at_that_time = [present(finding) for finding in findings.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
     related = tuple(
         finding
         for finding in at_that_time
-        if finding.is_notable and _is_about(finding.finding, fact.checkpoint_id)
+        if finding.is_notable and _concerns(finding.finding, fact.checkpoint_id)
     )
     holder = _holder(
         related, [finding for finding in at_that_time if finding.finding.first_seen <= end]
@@ -301,11 +293,9 @@ def _badge(
         finding.finding.rule.startswith("checkpoint.full_after") for finding in related
     ):
         return Badge("completed, but large", "◆", "warn")
-    return (
-        Badge("completed, but slow", "◆", "warn")
-        if comparison.slow or related
-        else outcome_badge(fact.outcome)
-    )
+    if comparison.slow or related:
+        return Badge("completed, but slow", "◆", "warn")
+    return outcome_badge(fact.outcome)
 
 
 def _sentences(
@@ -339,11 +329,11 @@ def _sentences(
 
 def not_acknowledged(fact: CheckpointFact) -> int | None:
     """The number of subtasks that did not acknowledge; None if unknown."""
-    known: list[Any] = [
+    counts: list[Any] = [
         row.get("count") for row in fact.not_acknowledged or () if isinstance(row, Mapping)
     ]
-    if known and None not in known:
-        return int(sum(known))
+    if counts and None not in counts:
+        return int(sum(counts))
     return (
         None
         if fact.subtasks is None or fact.acknowledged is None
@@ -352,9 +342,9 @@ def not_acknowledged(fact: CheckpointFact) -> int | None:
 
 
 def _laggards(fact: CheckpointFact) -> str:
-    known = [row for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
+    rows = [row for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
     parts = []
-    for row in sorted(known, key=lambda row: -(row.get("count") or 0))[:3]:
+    for row in sorted(rows, key=lambda row: -(row.get("count") or 0))[:3]:
         name = row.get("vertex_name") or row.get("vertex_id")
         if not name:
             continue
@@ -370,14 +360,14 @@ def _laggards(fact: CheckpointFact) -> str:
         if lacking is None or fact.subtasks is None
         else f"{lacking} of {fact.subtasks} subtasks: "
     )
-    return total + "; ".join(parts) + ("; and more" if len(known) > 3 else "")
+    return total + "; ".join(parts) + ("; and more" if len(rows) > 3 else "")
 
 
 def _data(finding: Finding) -> Mapping[str, Any]:
     return finding.data if isinstance(finding.data, Mapping) else {}
 
 
-def _is_about(finding: Finding, checkpoint_id: int) -> bool:
+def _concerns(finding: Finding, checkpoint_id: int) -> bool:
     if not finding.rule.startswith("checkpoint."):
         return False
     data = _data(finding)

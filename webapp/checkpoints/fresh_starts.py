@@ -25,7 +25,6 @@ from webapp.lib.instants import epoch_ms
 
 RULE, SUBJECT = "restore.without_state", "attempt"
 FIRST = 1
-"""The number of a job's first checkpoint."""
 
 
 def take_up(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -48,9 +47,9 @@ def take_up(rows: Sequence[Mapping[str, Any]]) -> None:
 def _judge(job: JobCurrent) -> None:
     of_job = {"cluster": job.cluster, "job_id": job.job_id}
     first = CheckpointFact.objects.filter(checkpoint_id=FIRST, **of_job).exclude(is_savepoint=True)
-    fact, started, earlier = first.first(), began_at(job), _earlier(job)
-    restored = JobAnnotation.objects.filter(kind="restore", **of_job)
-    if fact is None or started is None or earlier is None or restored.exists():
+    fact, started_at, earlier = first.first(), began_at(job), _earlier(job)
+    restores = JobAnnotation.objects.filter(kind="restore", **of_job)
+    if fact is None or started_at is None or earlier is None or restores.exists():
         return
     at = fact.end_time or fact.trigger_time
     window = JobWindow(
@@ -60,33 +59,32 @@ def _judge(job: JobCurrent) -> None:
         epoch_ms(at) - 60_000,
         job_name=job.name,
         state=job.state,
-        start_time_ms=epoch_ms(started),
+        start_time_ms=epoch_ms(started_at),
         earlier=earlier,
     )
     for finding in registry.diagnose(window, limits_of(job.cluster), only=(RULE,)).findings:
-        _keep(job, finding_to_plain(finding) | {"subject_id": SUBJECT}, started, at)
+        _keep(job, finding_to_plain(finding) | {"subject_id": SUBJECT}, started_at, at)
 
 
-def _keep(job: JobCurrent, plain: dict[str, Any], started: datetime, at: datetime) -> None:
+def _keep(job: JobCurrent, plain: dict[str, Any], started_at: datetime, at: datetime) -> None:
     of_start = {
         "cluster": job.cluster,
         "first_attempt_id": job.first_attempt_id,
         "rule": RULE,
-        "first_seen": started,
+        "first_seen": started_at,
     }
-    known = Finding.objects.filter(subject_id=SUBJECT, **of_start).first()
-    if known is None or known.state == FindingState.OPEN:
+    finding = Finding.objects.filter(subject_id=SUBJECT, **of_start).first()
+    if finding is None or finding.state == FindingState.OPEN:
         new = Finding(job_id=job.job_id, job_name=job.name, **of_start)
-        keep(known or new, job.cluster, plain, at)
+        keep(finding or new, job.cluster, plain, at)
 
 
 def _earlier(job: JobCurrent) -> EarlierAttempt | None:
-    started = began_at(job)
-    before = [
-        (ended_at, other)
-        for other in other_attempts(job)
-        if started is not None and (ended_at := over_at(other)) is not None and ended_at <= started
-    ]
+    started_at = began_at(job)
+    if started_at is None:
+        return None
+    ends = ((over_at(attempt), attempt) for attempt in other_attempts(job))
+    before = [(end, attempt) for end, attempt in ends if end is not None and end <= started_at]
     if not before:
         return None
     ended_at, last = max(before, key=lambda pair: pair[0])

@@ -1,5 +1,6 @@
 """How the full state of a job grows over its attempts. A restart or restore begins a new trend, as
-does an attempt without state. An attempt that restored the previous one's state continues it.
+does an attempt without state. An attempt that restored the state of the previous continues its
+trend.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from webapp.lib.instants import epoch_ms, instant_of
 from webapp.lib.samples import in_ms
 
 MOST_CHECKPOINTS = 2_000
-"""The newest; the trend is a line through 60 of them."""
+"""The newest are read; the trend is a line through 60 of them."""
 MOST_CHANGES = 500
 _COLUMNS = (
     "job_id",
@@ -59,13 +60,13 @@ def _cuts(
     rows: Sequence[dict[str, Any]],
     annotations: Sequence[tuple[str, str, datetime]],
 ) -> Iterator[dict[str, Any]]:
-    first_triggers: dict[str, datetime] = {}
-    for row in rows:  # the newest first
-        first_triggers[row["job_id"]] = row["trigger_time"]
+    # ``rows``: newest first.
+    first_triggers: dict[str, datetime] = {row["job_id"]: row["trigger_time"] for row in rows}
     restored = set()
     for job_id, kind, at in annotations:
         if job_id in first_triggers and at <= first_triggers[job_id]:
-            restored |= {job_id} if kind == "restore" else set()
+            if kind == "restore":
+                restored.add(job_id)
         else:
             yield {"kind": kind, "at": epoch_ms(at)}
     for job_id in first_triggers.keys() - restored:

@@ -77,12 +77,12 @@ class CheckpointFact(models.Model):
 
     @property
     def has_slowest(self) -> bool:
-        """Whether the slowest subtask is known. Else each phase is the largest of any subtask."""
+        """Whether the slowest subtask is known."""
         return self.slowest_end_to_end_ms is not None
 
     @property
     def shown_phases_ms(self) -> list[tuple[str, int | None]]:
-        """Phases of the slowest subtask, or the largest of any subtask if that one is unknown."""
+        """Of the slowest subtask, or the largest of any subtask if it is unknown."""
         from spark_jobs.serving import PHASES  # here, so that commands start faster
 
         prefix = "slowest_" if self.has_slowest else ""

@@ -156,14 +156,10 @@ def _with_restore(
     restores: Sequence[tuple[datetime, int]],
     triggers: Mapping[int, datetime],
 ) -> Outage:
-    latest = outage.until if outage.until else outage.at + RESTORED_WITHIN
+    latest = outage.until or outage.at + RESTORED_WITHIN
     until = latest if next_at is None else min(latest, next_at)
     number = next(
-        (
-            number
-            for at, number in reversed(restores)
-            if outage.at - timedelta(seconds=1) < at <= until
-        ),
+        (number for at, number in reversed(restores) if outage.at - DATED_WITHIN < at <= until),
         None,
     )
     trigger = triggers.get(number) if number is not None else None

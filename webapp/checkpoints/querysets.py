@@ -38,8 +38,8 @@ def state_trends(
     for cluster, job_id, at, size in rows.order_by("period_start"):
         if size is None:
             continue
-        place = (at + _PERIODS[period] - start) / (end - start)
-        points.setdefault((cluster, job_id), []).append((min(max(place, 0.0), 1.0), size))
+        position = (at + _PERIODS[period] - start) / (end - start)
+        points.setdefault((cluster, job_id), []).append((min(max(position, 0.0), 1.0), size))
     return points
 
 
@@ -49,7 +49,6 @@ _COLUMN_OF = {
     if field.name != "slowest"
 }
 POINT_COLUMNS = (*_COLUMN_OF.values(), "slowest_vertex_name", "slowest_subtask", "slowest_host")
-"""Read for a checkpoint in charts and reports."""
 SIZE_FIELDS = tuple(field.name for field in fields(SizePoint))
 WITHOUT_SAVEPOINTS = Q(is_savepoint__isnull=True) | Q(is_savepoint=False)
 
@@ -57,7 +56,8 @@ WORST_FIRST = (
     Case(When(outcome__in=FAILED_OUTCOMES, then=Value(0)), default=Value(1)).asc(),
     Coalesce("end_to_end_ms", Value(0)).desc(),
 )
-"""Failed ones first, then the longest, so that a quick savepoint hides no slow checkpoint."""
+"""Failed checkpoints first, then the longest, so that a quick savepoint hides no slow checkpoint.
+"""
 
 
 def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:
@@ -73,18 +73,19 @@ def of_attempts(cluster: str, job_ids: Sequence[str], start: datetime, end: date
 
 
 def outcome_counts(facts: Any) -> dict[str, int]:
-    """Numbers by outcome, of settled (``total``) and ``bad`` ones; and of ``savepoints``."""
+    """Checkpoints by outcome, settled (``total``) and failed (``bad``), and ``savepoints``."""
     settled = WITHOUT_SAVEPOINTS & ~Q(outcome__in=UNSETTLED_OUTCOMES)
-    counts: dict[str, Any] = {
-        outcome: Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome=outcome)) for outcome in OUTCOMES
-    }
-    by_outcome: dict[str, int] = facts.aggregate(
-        total=Count("id", filter=settled),
-        bad=Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome__in=FAILED_OUTCOMES)),
-        savepoints=Count("id", filter=Q(is_savepoint=True)),
-        **counts,
+    return dict(
+        facts.aggregate(
+            total=Count("id", filter=settled),
+            bad=Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome__in=FAILED_OUTCOMES)),
+            savepoints=Count("id", filter=Q(is_savepoint=True)),
+            **{
+                outcome: Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome=outcome))
+                for outcome in OUTCOMES
+            },
+        )
     )
-    return by_outcome
 
 
 def bars(facts: Any, cluster: str, most: int = MOST_DRAWN) -> tuple[list[CheckpointBar], int]:
@@ -92,8 +93,7 @@ def bars(facts: Any, cluster: str, most: int = MOST_DRAWN) -> tuple[list[Checkpo
     (worst,) = worst_in_time(facts, Selection(most, WORST_FIRST, Q()))
     rows = CheckpointFact.objects.filter(pk__in=worst.ids).order_by("trigger_time", "id")
     link = links(cluster)
-    shown = [_bar(row, link) for row in rows.values(*POINT_COLUMNS, "job_id")]
-    return shown, worst.total
+    return [_bar(row, link) for row in rows.values(*POINT_COLUMNS, "job_id")], worst.total
 
 
 def sizes(facts: Any) -> Sizes | None:
@@ -105,19 +105,19 @@ def sizes(facts: Any) -> Sizes | None:
     full = Selection(
         MOST_DRAWN, [F("state_bytes").desc()], WITHOUT_SAVEPOINTS & Q(state_bytes__isnull=False)
     )
-    of_uploads, of_line = worst_in_time(completed, uploads, full)
-    rows = CheckpointFact.objects.filter(pk__in={*of_uploads.ids, *of_line.ids})
+    worst_uploads, worst_line = worst_in_time(completed, uploads, full)
+    rows = CheckpointFact.objects.filter(pk__in={*worst_uploads.ids, *worst_line.ids})
     points = {
         row.pop("pk"): SizePoint(**row | {"is_savepoint": bool(row["is_savepoint"])})
         for row in rows.values("pk", *SIZE_FIELDS)
     }
-    uploads_only = not of_line.total and completed.filter(WITHOUT_SAVEPOINTS).exists()
+    uploads_only = not worst_line.total and completed.filter(WITHOUT_SAVEPOINTS).exists()
     if not points and not completed.exists():
         return None
     bars, line = (
-        [points[pk] for pk in series.ids if pk in points] for series in (of_uploads, of_line)
+        [points[pk] for pk in series.ids if pk in points] for series in (worst_uploads, worst_line)
     )
-    return Sizes(bars, line, of_uploads.total, uploads_only)
+    return Sizes(bars, line, worst_uploads.total, uploads_only)
 
 
 def point_values(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,16 +132,15 @@ def is_slowest_known(row: Mapping[str, Any]) -> bool:
 
 
 def _bar(row: Mapping[str, Any], link: Link) -> CheckpointBar:
-    task = f"{row['slowest_vertex_name']}/{row['slowest_subtask']}"
+    slowest = None
+    if is_slowest_known(row):
+        task, host = f"{row['slowest_vertex_name']}/{row['slowest_subtask']}", row["slowest_host"]
+        slowest = gettext("%(task)s on %(host)s") % {"task": task, "host": host} if host else task
     return CheckpointBar(
         **point_values(row),
-        slowest=_slowest(task, row["slowest_host"]) if is_slowest_known(row) else None,
+        slowest=slowest,
         url=link(row["job_id"], row["checkpoint_id"], row["trigger_time"]),
     )
-
-
-def _slowest(task: str, host: str | None) -> str:
-    return gettext("%(task)s on %(host)s") % {"task": task, "host": host} if host else task
 
 
 def export_rows(facts: Any, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:

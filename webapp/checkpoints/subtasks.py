@@ -13,7 +13,7 @@ from webapp.work.lake import lake
 
 @dataclass(frozen=True)
 class SubtaskPart:
-    """A subtask's part of a checkpoint. ``acknowledged_at``: None if it did not, or aborted."""
+    """A subtask's part of a checkpoint. ``acknowledged_at``: None if there is none, or it aborted."""
 
     vertex_id: str
     vertex_name: str
@@ -35,7 +35,6 @@ class SubtaskPart:
 
     @property
     def known_ms(self) -> int:
-        """The end-to-end duration, else the sum of known phases."""
         phases = (self.start_delay_ms, self.alignment_ms, self.sync_ms, self.async_ms)
         return (
             self.end_to_end_ms if self.end_to_end_ms is not None else sum(ms or 0 for ms in phases)
@@ -82,8 +81,9 @@ def read_parts(
     *,
     ended: bool,
 ) -> list[SubtaskPart]:
-    """Subtasks that did not acknowledge, then the others, slowest first. Empty if REST was not asked
-    for subtasks. If the checkpoint has ``ended``, vertices that still waited for subtasks are left out.
+    """Subtasks that did not acknowledge, then the others, slowest first. Empty if REST was not
+    asked for subtasks. If the checkpoint has ``ended``, vertices that still waited for subtasks are
+    left out.
     """
     table = lake().read(
         "vertex_checkpoints",
@@ -98,20 +98,18 @@ def read_parts(
 
 
 def parts_of(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[SubtaskPart]:
-    """Of several rows of a vertex, one with lists, settled, fullest and newest counts."""
+    """Parts of each vertex's best row: with lists, settled, most acknowledged, newest."""
     best: dict[str, Mapping[str, Any]] = {}
     for row in rows:
-        known = best.get(row["vertex_id"])
-        if known is None or _rank(row) > _rank(known):
+        best_row = best.get(row["vertex_id"])
+        if best_row is None or _rank(row) > _rank(best_row):
             best[row["vertex_id"]] = row
-    parts = [part for row in best.values() for part in _subtasks(row, names)]
-    return in_order(parts)
+    return in_order([part for row in best.values() for part in _subtasks(row, names)])
 
 
 def _rank(row: Mapping[str, Any]) -> tuple[bool, bool, int, datetime, int]:
-    has_lists = any(row[name] for name in _LISTS)
     return (
-        has_lists,
+        any(row[name] for name in _LISTS),
         is_final(row["status"]),
         row["acknowledged"] or 0,
         row["observed_at"],

@@ -1,7 +1,7 @@
 """The page of one checkpoint: its outcome and cause, its phases and its subtasks."""
 
 import logging
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -27,7 +27,7 @@ from webapp.lib.row_numbers import row_number
 
 
 def address_of(path: str | None) -> str:
-    """The canonical path of its ``_metadata``, "" if Flink reported no path."""
+    """The canonical path of a checkpoint's ``_metadata``, "" if Flink reported none."""
     if not path or path.startswith("<"):
         return ""
     try:
@@ -92,7 +92,9 @@ def checkpoint(
         "checkpoint_id", "trigger_time"
     )
     comparison = compare(fact)
-    page_parts = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
+    first = number * SUBTASKS_A_PAGE
+    end = first + SUBTASKS_A_PAGE
+    page_parts = parts[first:end]
     context: dict[str, Any] = {
         "cause": cause_of(fact, comparison, view.job.checkpoint_timeout_ms, view.job.judged_at),
         "comparison": comparison,
@@ -106,10 +108,10 @@ def checkpoint(
         "parts": page_parts,
         "parts_with_hosts": _with_hosts(fact, page_parts),
         "parts_total": len(parts),
-        "parts_from": number * SUBTASKS_A_PAGE + 1,
-        "parts_to": min((number + 1) * SUBTASKS_A_PAGE, len(parts)),
+        "parts_from": first + 1,
+        "parts_to": min(end, len(parts)),
         "page_number": number,
-        "has_more_parts": (number + 1) * SUBTASKS_A_PAGE < len(parts),
+        "has_more_parts": end < len(parts),
         "unreadable": is_unreadable,
         "events": _log_events(fact)
         .exclude(kind__in=SUBTASK_KINDS)
@@ -165,7 +167,7 @@ def _read_parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[Subta
             names,
             ended=fact.final,
         ), False
-    except Exception:  # The lake may be any storage, with any error.
+    except Exception:  # The lake may raise any error.
         log.exception("Subtasks of %s on %s could not be read from the lake", fact, fact.cluster)
         return [], True
 
@@ -182,42 +184,43 @@ def _with_hosts(
 
 
 def _log_events(fact: CheckpointFact) -> Any:
+    start, end = drawable(fact.trigger_time), drawable(fact.end_time or fact.trigger_time)
     return LogEvent.objects.filter(
-        cluster=fact.cluster, job_id=fact.job_id, checkpoint_id=fact.checkpoint_id, **_around(fact)
+        cluster=fact.cluster,
+        job_id=fact.job_id,
+        checkpoint_id=fact.checkpoint_id,
+        ts__gte=start - timedelta(minutes=1),
+        ts__lte=end + timedelta(minutes=30),
     )
 
 
 def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
-    known = [(phase, getattr(fact, f"slowest_{phase}_ms")) for phase in PHASES]
+    phases = [(phase, getattr(fact, f"slowest_{phase}_ms")) for phase in PHASES]
     duration_ms = fact.slowest_end_to_end_ms or fact.end_to_end_ms
-    if all(ms is None for _phase, ms in known) or not duration_ms:
+    if all(ms is None for _phase, ms in phases) or not duration_ms:
         return []
     # The asynchronous part of an unaligned checkpoint may contain its alignment.
-    added = [
+    counted = [
         (phase, ms, 0 if fact.unaligned and phase == "alignment" else ms or 0)
-        for phase, ms in known
+        for phase, ms in phases
     ]
-    other = max(duration_ms - sum(count for _phase, _ms, count in added), 0)
-    total = sum(count for _phase, _ms, count in added) + other
+    known_ms = sum(counted_ms for _phase, _ms, counted_ms in counted)
+    other = max(duration_ms - known_ms, 0)
+    total = known_ms + other
     rows, left = [], 0.0
-    for phase, ms, count in (*added, (gettext_noop("other"), other, other)):
-        width = 100 * count / total if total else 0.0
+    for phase, ms, counted_ms in (*counted, (gettext_noop("other"), other, other)):
+        width = 100 * counted_ms / total if total else 0.0
         rows.append(
             {
                 "phase": phase,
                 "ms": ms,
                 "left": round(left, 3),
                 "width": round(width, 3),
-                "share": count / total if total else None,
+                "share": counted_ms / total if total else None,
             }
         )
         left += width
     return rows
-
-
-def _around(fact: CheckpointFact) -> dict[str, datetime]:
-    start, end = drawable(fact.trigger_time), drawable(fact.end_time or fact.trigger_time)
-    return {"ts__gte": start - timedelta(minutes=1), "ts__lte": end + timedelta(minutes=30)}
 
 
 def _link(fact: CheckpointFact | None) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class Breaker:
-    """``warning``: what the log says when it opens."""
+    """``warning``: what the log says when the breaker opens."""
 
     def __init__(self, warning: str) -> None:
         self._warning = warning
@@ -24,11 +24,12 @@ class Breaker:
     def allows(self) -> bool:
         """Whether to call now; while the breaker is open, one call every three seconds."""
         with self._lock:
+            if self._opened_at is None:
+                return True
             now = time.monotonic()
-            if self._opened_at is not None and now - self._opened_at < OPEN_S:
+            if now - self._opened_at < OPEN_S:
                 return False
-            if self._opened_at is not None:
-                self._opened_at = now
+            self._opened_at = now
             return True
 
     @contextmanager

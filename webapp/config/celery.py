@@ -20,17 +20,17 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("weir")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-# In the settings, every command would import Celery's classes.
+# If the settings had these, every command would import Celery's classes.
 app.add_defaults(
     lambda: {
-        "task_queues": beat.DECLARED,
+        "task_queues": beat.CELERY_QUEUES,
         "beat_schedule": getattr(settings, "CELERY_BEAT_SCHEDULE", beat.SCHEDULE),
     }
 )
 
 
 def _leave_logging(**_: object) -> None:
-    """With a receiver, Celery does not replace Django's logging by its own."""
+    """If the signal has a receiver, Celery does not replace Django's logging by its own."""
 
 
 def _begin(task: Task[..., object], **_: object) -> None:

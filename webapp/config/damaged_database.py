@@ -6,16 +6,18 @@ from django.conf import settings
 from django.db import DatabaseError
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_PRIMARY = 0xFF
-"""Extended result codes have the primary code in the lowest byte."""
 HELP = "Operation → If the database file is damaged"
 
 
 def is_damaged(error: BaseException | None) -> bool:
     cause = error.__cause__ if isinstance(error, DatabaseError) else None
-    return isinstance(cause, sqlite3.Error) and (
-        getattr(cause, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED
-    )
+    return isinstance(cause, sqlite3.Error) and primary_code(cause) in _DAMAGED
+
+
+def primary_code(error: sqlite3.Error) -> int:
+    """Extended result codes have the primary code in the lowest byte."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF
 
 
 def repair_advice(error: BaseException) -> str:

@@ -16,8 +16,8 @@ WAITS = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-"""How long to wait for PostgreSQL: options of libpq in seconds, the last one in ms. The URL may
-have others.
+"""How long to wait for PostgreSQL: options of libpq in seconds, the last one in ms. Options in the
+URL win.
 """
 STATEMENT_S = 60
 

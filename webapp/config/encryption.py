@@ -10,7 +10,6 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(token: str) -> str:
-    """Raises ``ImproperlyConfigured`` if no key fits."""
     try:
         return _keys().decrypt(token.encode()).decode()
     except InvalidToken:

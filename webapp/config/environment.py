@@ -17,12 +17,11 @@ _YEAR_S = 31_536_000
 _DAY_S = 86_400
 
 
-def _read(reader: Callable[..., Any], *arguments: Any) -> Any:
-    return field(default_factory=partial(reader, *arguments))
+def _read(reader: Callable[..., Any], *arguments: Any, hidden: bool = False) -> Any:
+    return field(default_factory=partial(reader, *arguments), repr=not hidden)
 
 
-def _read_hidden(reader: Callable[..., Any], *arguments: Any) -> Any:
-    return field(default_factory=partial(reader, *arguments), repr=False)
+_read_hidden = partial(_read, hidden=True)
 
 
 def _home() -> Path:
@@ -41,7 +40,7 @@ def _home() -> Path:
 
 
 def _place(name: str, folder: str) -> str:
-    """A URI or an absolute path; by default ``folder`` in the home."""
+    """A URI or an absolute path; by default ``folder`` in ``WEIR_HOME``."""
     place = text(
         name,
         str(_home() / folder),
@@ -70,13 +69,13 @@ def _public_url() -> str:
 
 def _secret_key() -> str:
     key = secret("WEIR_SECRET_KEY", "at least 50 characters", lambda key: len(key) >= 50)
-    return key or secrets.stored(_home(), "secret_key", secrets.new_secret_key)
+    return key or secrets.read_or_create(_home(), "secret_key", secrets.new_secret_key)
 
 
 def _field_keys() -> tuple[str, ...]:
     expected = "Fernet keys separated by commas, first the one to encrypt with"
     keys = secret("WEIR_FIELD_KEYS", expected, secrets.are_field_keys)
-    keys = keys or secrets.stored(_home(), "field_keys", secrets.new_field_key)
+    keys = keys or secrets.read_or_create(_home(), "field_keys", secrets.new_field_key)
     return tuple(key.strip() for key in keys.split(","))
 
 
@@ -85,7 +84,7 @@ def _database() -> dict[str, Any]:
 
 
 def _redis_url() -> str:
-    """By default that of the embedded server, from ``redis.url``, or "": commands work without
+    """By default the URL in ``redis.url``, of the embedded server, else "": commands work without
     Redis.
     """
     file = _home() / "redis.url"
@@ -286,5 +285,5 @@ class Environment:
 
     @property
     def sqlite_file(self) -> str:
-        """ "" with another database."""
+        """The path; "" with another database."""
         return str(self.database["NAME"]) if self.database["ENGINE"].endswith("sqlite3") else ""

@@ -26,7 +26,7 @@ FOLDERS = (
     "spark",
     "demo",
 )
-WITH_FILES = ("secrets", "logs")
+FOLDERS_OF_FILES = ("secrets", "logs")
 SIGNS_OF_HOME = ("weir.sqlite3", "secrets")
 
 
@@ -44,7 +44,7 @@ def _paths(home: Path, database: str) -> Iterator[Path]:
         yield from home.glob(pattern)
     for name in FOLDERS:
         yield home / name
-    for name in WITH_FILES:
+    for name in FOLDERS_OF_FILES:
         yield from (home / name).glob("*") if not (home / name).is_symlink() else ()
     if database:
         yield from (Path(f"{database}{end}") for end in ("", "-wal", "-shm"))

@@ -11,7 +11,7 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
 
-def stored(home: Path, name: str, make: Callable[[], str]) -> str:
+def read_or_create(home: Path, name: str, make: Callable[[], str]) -> str:
     """The content of ``home/secrets/name``, which the first call creates, for the owner only. Of
     several processes the first one to link its file wins, and all read that file.
     """

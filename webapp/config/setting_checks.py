@@ -53,9 +53,7 @@ def is_issuer(address: str) -> bool:
     return (
         (url.scheme == "https" or is_loopback)
         and bool(url.hostname)
-        and not url.query
-        and not url.fragment
-        and not url.username
+        and not (url.query or url.fragment or url.username)
     )
 
 

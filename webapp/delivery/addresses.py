@@ -1,5 +1,5 @@
 """Addresses to which Weir may send notices: public ones, and private networks that settings allow.
-:mod:`ingest.network.clusters` knows forbidden addresses, and addresses inside others.
+:mod:`ingest.network.clusters` knows forbidden addresses, and those that IPv6 addresses contain.
 """
 
 import ipaddress
@@ -49,7 +49,7 @@ def policy() -> Policy:
 
 
 def refusal(text: str, scheme: str, rules: Policy) -> str:
-    """Why Weir does not connect by ``scheme``; "" if it does."""
+    """Why Weir does not connect to the address ``text`` by ``scheme``; "" if it does."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

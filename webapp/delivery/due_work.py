@@ -10,9 +10,9 @@ register(
         outbox.TASK,
         every=lambda: {outbox.KEY: TICK_S},
         look=lambda _lease: sending.send_due(),  # each attempt is a row of its own
-        # A hint counts even if this work is not due: deliveries say when they are.
+        # A hint counts even if this work is not due: each delivery has its own time.
         when_hinted=True,
-        # While a sender ends it still holds the work: it looks again for new deliveries.
+        # A sender that ends still holds the work: it looks again for new deliveries.
         more=lambda: outbox.oldest_waiting(timezone.now()) is not None,
     )
 )

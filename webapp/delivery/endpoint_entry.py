@@ -10,7 +10,7 @@ from webapp.delivery.addresses import Policy
 from webapp.delivery.choices import FormatName
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Endpoint
-from webapp.delivery.targets import RefusedTarget, Target, checked
+from webapp.delivery.targets import RefusedTarget, Target, check_target
 from webapp.findings.choices import Severity
 from webapp.lib.cluster_labels import label_names
 from webapp.lib.labels import OF_EACH_ALERT, accept_every_alert
@@ -46,29 +46,32 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
     """Check and save, with a DNS look-up. Returns the new secret, or "" if none was created. Raises
     :class:`InputRefused`.
     """
-    wrong: dict[str, str] = {}
-    form = FORMATS[entered.format]
+    errors: dict[str, str] = {}
     name = entered.name.strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        wrong["name"] = gettext(
+        errors["name"] = gettext(
             "Give a name of %(longest_name)s characters at most, on one line."
         ) % {"longest_name": LONGEST_NAME}
     elif Endpoint.objects.filter(name=name).exclude(pk=endpoint.pk).exists():
-        wrong["name"] = gettext("There is an endpoint %(name)s already.") % {"name": name}
+        errors["name"] = gettext("There is an endpoint %(name)s already.") % {"name": name}
     if entered.owner_email and not _is_mail(entered.owner_email):
-        wrong["owner_email"] = gettext("Give one mail address.")
+        errors["owner_email"] = gettext("Give one mail address.")
     if entered.matchers and accept_every_alert(entered.matchers, {*OF_EACH_ALERT, *label_names()}):
-        wrong["matchers"] = gettext(
+        errors["matchers"] = gettext(
             "No cluster has the label %(label)s, so every alert would be sent. For that, give no "
             "matcher."
         ) % {"label": entered.matchers[0].label}
-    target = _target(endpoint, entered, rules, wrong)
-    _check_credential(endpoint, entered, target, wrong)
-    if wrong:
-        raise InputRefused(wrong)
+    target = _target(endpoint, entered, rules, errors)
+    _check_credential(endpoint, entered, target, errors)
+    if errors:
+        raise InputRefused(errors)
+    return _save(endpoint, entered, target)
 
+
+def _save(endpoint: Endpoint, entered: EndpointEntry, target: Target | None) -> str:
+    form = FORMATS[entered.format]
     is_other_format = endpoint.format != entered.format
-    endpoint.name, endpoint.format = name, entered.format
+    endpoint.name, endpoint.format = entered.name.strip(), entered.format
     endpoint.min_severity = entered.min_severity
     endpoint.emails = list(entered.emails) if entered.format == FormatName.EMAIL else []
     endpoint.matchers = [matcher.as_json() for matcher in entered.matchers]
@@ -97,7 +100,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
 
 
 def _target(
-    endpoint: Endpoint, entered: EndpointEntry, rules: Policy, wrong: dict[str, str]
+    endpoint: Endpoint, entered: EndpointEntry, rules: Policy, errors: dict[str, str]
 ) -> Target | None:
     """None if the stored address stays, or if no address is needed or valid."""
     if entered.format == FormatName.EMAIL:
@@ -106,7 +109,7 @@ def _target(
             or len(entered.emails) > MOST_EMAILS
             or not all(_is_mail(address) for address in entered.emails)
         ):
-            wrong["emails"] = gettext("Give one to %(most_emails)s mail addresses.") % {
+            errors["emails"] = gettext("Give one to %(most_emails)s mail addresses.") % {
                 "most_emails": MOST_EMAILS
             }
         return None
@@ -116,30 +119,32 @@ def _target(
     if not url:
         # The stored address is useless for another format.
         if not endpoint.url_encrypted or (endpoint.pk and endpoint.format != entered.format):
-            wrong["url"] = gettext("Give the address it is sent to.")
+            errors["url"] = gettext("Give the address it is sent to.")
         return None
     try:
-        return checked(url, rules)
+        return check_target(url, rules)
     except RefusedTarget as refused:
-        wrong["url"] = str(refused)
+        errors["url"] = str(refused)
     return None
 
 
 def _check_credential(
-    endpoint: Endpoint, entered: EndpointEntry, target: Target | None, wrong: dict[str, str]
+    endpoint: Endpoint, entered: EndpointEntry, target: Target | None, errors: dict[str, str]
 ) -> None:
     form, credential = FORMATS[entered.format], entered.credential
     is_stored = bool(endpoint.credential_encrypted) and endpoint.format == entered.format
     keeps_stored = is_stored and credential is None
     if credential and (len(credential) > LONGEST_CREDENTIAL or not credential.isprintable()):
-        wrong["credential"] = gettext(
+        errors["credential"] = gettext(
             "It is longer than %(longest_credential)s characters, or contains characters that "
             "cannot be sent."
         ) % {"longest_credential": LONGEST_CREDENTIAL}
     if form.credential_required and not credential and not keeps_stored:
-        wrong["credential"] = gettext("%(credential)s is needed.") % {"credential": form.credential}
+        errors["credential"] = gettext("%(credential)s is needed.") % {
+            "credential": form.credential
+        }
     elif form.credential and keeps_stored and target and _leads_elsewhere(endpoint, target):
-        wrong["credential"] = ENTER_AGAIN
+        errors["credential"] = ENTER_AGAIN
 
 
 def _leads_elsewhere(endpoint: Endpoint, target: Target) -> bool:

@@ -21,7 +21,7 @@ _HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
 
 
 class EndpointForm(forms.Form):
-    """:mod:`webapp.delivery.endpoint_entry` checks the rest."""
+    """:mod:`webapp.delivery.endpoint_entry` checks what this form does not."""
 
     name = forms.CharField(max_length=LONGEST_NAME, label=_("Name"))
     format = forms.ChoiceField(

@@ -8,12 +8,12 @@ from django.core.mail.backends.smtp import EmailBackend
 
 from webapp.delivery.formats.base import Mail
 
-WITHIN_S = 10
+STEP_TIMEOUT_S = 10
 _PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
 class MailFailed(Exception):
-    """Does not quote the server; ``status``: its reply code."""
+    """The message does not quote the server; ``status``: the server's reply code."""
 
     def __init__(self, what: str, status: int | None = None) -> None:
         super().__init__(what)
@@ -72,5 +72,5 @@ def _server() -> EmailBackend:
         password=unquote(url.password or ""),
         use_tls=url.scheme == "smtp+starttls",
         use_ssl=url.scheme == "smtps",
-        timeout=WITHIN_S,
+        timeout=STEP_TIMEOUT_S,
     )

@@ -19,7 +19,7 @@ import yarl
 from webapp.delivery.addresses import Policy
 from webapp.delivery.formats.base import Mail, Outgoing, Rendered
 from webapp.delivery.mail import MailFailed, send_mail
-from webapp.delivery.targets import CheckedResolver, RefusedTarget, parsed
+from webapp.delivery.targets import CheckedResolver, RefusedTarget, parse_target
 
 CONNECT_S, WHOLE_S = 5, 15
 MOST_READ_BYTES = 64 << 10
@@ -65,7 +65,7 @@ class Network:
         self._mails.shutdown(wait=False, cancel_futures=True)
 
     def send(self, tag: Any, rendered: Rendered) -> None:
-        """The answer comes within the time-out."""
+        """The answer is in :attr:`results` within the time-out."""
         asyncio.run_coroutine_threadsafe(self._attempt(tag, rendered), self._loop)
 
     def _run(self) -> None:
@@ -126,7 +126,7 @@ class Network:
         self.results.put((tag, answer))
 
     async def _post(self, outgoing: Outgoing, elapsed: Callable[[], int]) -> Answer:
-        target = parsed(outgoing.url, self.rules)
+        target = parse_target(outgoing.url, self.rules)
         session = self._session(target.scheme)
         address = yarl.URL(target.url, encoded=True)
         async with session.post(
@@ -141,7 +141,7 @@ class Network:
                         break
                     body += chunk
             if not response.content.at_eof():
-                # else aiohttp would read the rest, which may never end
+                # Otherwise aiohttp would read the rest of the body, which may never end.
                 response.close()
             return Answer(
                 elapsed(),

@@ -87,9 +87,9 @@ class Notice:
         return replace(self, alerts=tuple(_redact(alert) for alert in self.alerts))
 
     def of(self, alerts: tuple[NoticeAlert, ...], *, are_chosen: bool = False) -> "Notice":
-        """Only these ``alerts``. If none is left out, the totals stay, which may count more alerts
-        than the notice has; but not if the endpoint selects alerts (``are_chosen``) and the group
-        has several clusters, since the endpoint may not select all of them.
+        """The notice with only these ``alerts``. Its totals, which may count more alerts than it
+        has, stay if no alert is left out, unless the endpoint selects alerts (``are_chosen``) of a
+        group without a cluster: then it may not select all that they count.
         """
         if len(alerts) == len(self.alerts) and (self.cluster or not are_chosen):
             return self
@@ -106,7 +106,7 @@ class Notice:
         )
 
     def in_parts(self) -> "list[Notice]":
-        """Each with the totals of the whole notice."""
+        """Each part has the totals of the whole notice."""
         parts: list[list[NoticeAlert]] = [[]]
         size = 0
         for alert in self.alerts:

@@ -69,8 +69,8 @@ def replay(delivery: Delivery, now: datetime) -> None:
 
 
 def replay_dead(endpoint: Endpoint, now: datetime) -> int:
-    """Replays the oldest 10,000 dead deliveries, without what a later notice contains; returns how
-    many. Raises :class:`ActionRefused`.
+    """Replays the oldest 10,000 dead deliveries, without alerts that were resolved since; returns
+    how many. Raises :class:`ActionRefused`.
     """
     _require_enabled(endpoint)
     dead = Delivery.objects.filter(endpoint=endpoint, state=DeliveryState.DEAD, mail_to="")

@@ -55,8 +55,8 @@ def queue(*notices: Notice) -> int:
             part = part_for(notice, selection)
             if part is not None:
                 rows += [
-                    (delivery_of(notice, endpoint), notice.alerts)
-                    for notice in _as_sent(part, endpoint)
+                    (delivery_of(sent, endpoint), sent.alerts)
+                    for sent in _parts_sent(part, endpoint)
                 ]
     return _insert(rows)
 
@@ -88,11 +88,11 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
 
 def part_for(notice: Notice, selection: Selection) -> Notice | None:
     """The alerts that an endpoint selects; None if none of them is news."""
-    ranked = [
+    severe = [
         alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= selection.min_rank
     ]
-    matching = match_each(selection.matchers, [matched_labels(alert) for alert in ranked])
-    selected = tuple(alert for alert, matches in zip(ranked, matching, strict=True) if matches)
+    matches = match_each(selection.matchers, [matched_labels(alert) for alert in severe])
+    selected = tuple(alert for alert, is_match in zip(severe, matches, strict=True) if is_match)
     if not selected:
         return None
     part = notice.of(selected, are_chosen=bool(selection.matchers))
@@ -122,7 +122,7 @@ def _insert(rows: list[tuple[Delivery, tuple[NoticeAlert, ...]]]) -> int:
 
 
 def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
-    """Empty if they cannot be read: a notice too many is better than none."""
+    """Empty if the matchers cannot be read: a notice too many is better than none."""
     try:
         return endpoint.parsed_matchers
     except BadMatcher as error:
@@ -134,7 +134,7 @@ def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
         return ()
 
 
-def _as_sent(notice: Notice, endpoint: Endpoint) -> list[Notice]:
+def _parts_sent(notice: Notice, endpoint: Endpoint) -> list[Notice]:
     parts = notice.in_parts()
     return parts if FORMATS[endpoint.format].for_machines else [replace(parts[0], parts=1)]
 

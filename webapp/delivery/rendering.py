@@ -64,7 +64,7 @@ def _without_resolved(notice: Notice, later: QuerySet[Delivery]) -> Notice | Non
     return part if part.changed or not notice.changed else None
 
 
-def rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
+def render_delivery(row: Delivery, notice: Notice, at: datetime) -> Rendered:
     """In English and UTC. Raises :class:`CannotRender`."""
     with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
         return _render(row, notice, at)

@@ -21,14 +21,14 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer, Network
 from webapp.delivery.outcomes import give_up_disabled, record_all
-from webapp.delivery.rendering import CannotRender, remaining_news, rendered
+from webapp.delivery.rendering import CannotRender, remaining_news, render_delivery
 from webapp.work.lease import new_holder
 
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 64
 MOST_AT_ONCE_EACH = 4
-"""Per endpoint: a slow one does not delay others."""
+"""Per endpoint: a slow endpoint does not delay others."""
 MOST_READ = 50
 CLAIMING_S = 240.0
 """After this time a run claims nothing more, and finishes its attempts."""
@@ -55,7 +55,7 @@ def send_due(
     rules: addresses.Policy | None = None, now: Callable[[], datetime] = timezone.now
 ) -> Counter[str]:
     """Also sends what becomes due meanwhile. Returns the number of attempts by outcome."""
-    running, ended, began = _Attempts(), Counter[str](), time.monotonic()
+    running, outcomes, began = _Attempts(), Counter[str](), time.monotonic()
     with Network(rules or addresses.policy()) as network:
         _retry_database(Delivery.objects.release_from_the_dead)
         _retry_database(lambda: give_up_disabled(now()))
@@ -64,7 +64,7 @@ def send_due(
             if time.monotonic() - began < CLAIMING_S:
                 claimed = _retry_database(partial(_claim, running, now(), new_holder()))
                 for row in claimed:
-                    _start(row, network, running, ended, now())
+                    _start(row, network, running, outcomes, now())
             if not running.rows:
                 if not claimed:
                     break
@@ -73,9 +73,9 @@ def send_due(
             answers = _answers(network)
             for row, _ in answers:
                 del running.rows[row.pk]
-            ended.update(_retry_database(partial(record_all, answers, now())))
+            outcomes.update(_retry_database(partial(record_all, answers, now())))
     _hint_next(now())
-    return ended
+    return outcomes
 
 
 def _claim(running: _Attempts, now: datetime, holder: str) -> list[Delivery]:
@@ -104,19 +104,19 @@ def _claim(running: _Attempts, now: datetime, holder: str) -> list[Delivery]:
 
 
 def _start(
-    row: Delivery, network: Network, running: _Attempts, ended: Counter[str], now: datetime
+    row: Delivery, network: Network, running: _Attempts, outcomes: Counter[str], now: datetime
 ) -> None:
     try:
         notice = _retry_database(lambda: remaining_news(row))
         if notice is None:
             answer = Answer(0, error="superseded")
         else:
-            network.send(row, rendered(row, notice, now))
+            network.send(row, render_delivery(row, notice, now))
             return
     except CannotRender as error:
         answer = Answer(0, error="not_rendered", detail=str(error))
     del running.rows[row.pk]
-    ended.update(_retry_database(lambda: record_all([(row, answer)], now)))
+    outcomes.update(_retry_database(lambda: record_all([(row, answer)], now)))
 
 
 def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
@@ -130,13 +130,13 @@ def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
 
 
 def _hint_next(now: datetime) -> None:
-    soon = Delivery.objects.filter(
+    due_soon = Delivery.objects.filter(
         state=DeliveryState.PENDING,
         lease_until__isnull=True,
         endpoint__enabled=True,
         next_attempt_at__lt=now + timedelta(seconds=15),
     )
-    first = soon.order_by("next_attempt_at").values_list("next_attempt_at", flat=True).first()
+    first = due_soon.order_by("next_attempt_at").values_list("next_attempt_at", flat=True).first()
     if first is not None and first > now:
         outbox.hint(first - now)
 

@@ -57,7 +57,7 @@ class Target:
         return self.origin + self.path
 
 
-def parsed(url: str, rules: Policy) -> Target:
+def parse_target(url: str, rules: Policy) -> Target:
     """All checks except DNS. Raises :class:`RefusedTarget`."""
     if len(url) > LONGEST_URL or any(
         ord(letter) <= 0x20 or letter in '\\"<>^`{|}' or ord(letter) == 0x7F for letter in url
@@ -108,14 +108,14 @@ def parsed(url: str, rules: Policy) -> Target:
     return target
 
 
-def checked(url: str, rules: Policy) -> Target:
-    """As :func:`parsed`, and with a DNS look-up."""
-    target = parsed(url, rules)
+def check_target(url: str, rules: Policy) -> Target:
+    """As :func:`parse_target`, and with a DNS look-up."""
+    target = parse_target(url, rules)
     if target.is_address:
         return target
     pool = ThreadPoolExecutor(1)
     try:
-        resolving = pool.submit(
+        resolved = pool.submit(
             socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM
         ).result(RESOLVE_WITHIN_S)
     except (OSError, UnicodeError, Late):
@@ -125,7 +125,7 @@ def checked(url: str, rules: Policy) -> Target:
         ) from None
     finally:
         pool.shutdown(wait=False)
-    for *_, address in resolving:
+    for *_, address in resolved:
         _refuse(target.host, str(address[0]), target.scheme, rules)
     return target
 

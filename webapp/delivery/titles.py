@@ -20,7 +20,7 @@ def title_of(notice: Notice) -> str:
 
 
 def leading(notice: Notice) -> NoticeAlert | None:
-    """The worst alert with the notice's status, a changed one if there are several."""
+    """The worst alert with the notice's status; of equally severe ones, a changed one."""
     order = {"critical": 0, "warning": 1, "info": 2}
     ranked = sorted(
         notice.alerts,

@@ -16,3 +16,5 @@ class Severity(models.TextChoices):
 
 SEVERITY_RANK = {Severity.INFO: 1, Severity.WARNING: 2, Severity.CRITICAL: 3}
 """Stored beside the word, so that the database can sort findings by severity."""
+
+SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}

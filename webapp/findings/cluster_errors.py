@@ -31,7 +31,7 @@ def watch(now: datetime) -> None:
     recent = LogEvent.objects.filter(_WITHOUT_JOB, ts__gte=now - LOOK_BACK, ts__lte=now)
     names = {
         *recent.order_by().values_list("cluster", flat=True).distinct(),
-        *_open().values_list("cluster", flat=True),
+        *_open_findings().values_list("cluster", flat=True),
     }
     for name in Cluster.objects.collected().filter(name__in=names).values_list("name", flat=True):
         _judge(name, now)
@@ -46,7 +46,7 @@ def watch_recordings(loaded: Collection[str]) -> None:
             _judge(name, events.latest("ts").ts)
 
 
-def _open() -> "QuerySet[Finding]":
+def _open_findings() -> "QuerySet[Finding]":
     return Finding.objects.open().filter(rule__in=RULES, job_id="")
 
 
@@ -67,7 +67,7 @@ def _judge(cluster: str, at: datetime) -> None:
     )
     at_ms = epoch_ms(at)
     window = JobWindow(cluster, "", at_ms, at_ms - 60_000, events=events)
-    open_findings = {finding.rule: finding for finding in _open().filter(cluster=cluster)}
+    open_findings = {finding.rule: finding for finding in _open_findings().filter(cluster=cluster)}
     for finding in registry.diagnose(window, limits_of(cluster), only=RULES).findings:
         keep(open_findings.pop(finding.rule, None), cluster, finding_to_plain(finding), at)
     marks.close([finding.pk for finding in open_findings.values()], at)

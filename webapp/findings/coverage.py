@@ -14,7 +14,7 @@ Interval = tuple[datetime, datetime]
 
 @dataclass(frozen=True)
 class Coverage:
-    """``gaps``: the unjudged parts, in order; ``judged``: how long the others are in total."""
+    """``gaps``: the unjudged parts, in order; ``judged``: total length of the judged parts."""
 
     start: datetime
     end: datetime
@@ -54,15 +54,15 @@ def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
     if end <= start:
         return Coverage(start, end, timedelta(), ((start, end),))
     gaps: list[Interval] = []
-    reached = start
+    judged_until = start
     for first, last in _spans(runs):
         if last <= start or first >= end:
             continue
-        if first - reached > tolerated_gap():
-            gaps.append((reached, first))
-        reached = max(reached, last)
-    if end - reached > tolerated_gap() or reached == start:
-        gaps.append((reached, end))
+        if first - judged_until > tolerated_gap():
+            gaps.append((judged_until, first))
+        judged_until = max(judged_until, last)
+    if end - judged_until > tolerated_gap() or judged_until == start:
+        gaps.append((judged_until, end))
     missing = sum((until - since for since, until in gaps), timedelta())
     return Coverage(start, end, end - start - missing, tuple(gaps))
 

@@ -17,14 +17,11 @@ def dumped_vertex_of(finding: Finding) -> str | None:
 
 def slow_vertex_of(finding: Finding) -> str | None:
     data: Any = finding.data if isinstance(finding.data, dict) else {}
+    vertex = data if finding.rule == BUSY_VERTEX else None
     if finding.rule == SLOW_SYNC_PHASE:
         slowest = data.get("slowest")
         vertex = slowest[-1] if isinstance(slowest, list) and slowest else None
-        data = vertex if isinstance(vertex, dict) else {}
     elif finding.rule == LATE_SOURCE:
-        source = data.get("source")
-        data = source if isinstance(source, dict) else {}
-    elif finding.rule != BUSY_VERTEX:
-        return None
-    vertex_id = data.get("vertex_id")
+        vertex = data.get("source")
+    vertex_id = vertex.get("vertex_id") if isinstance(vertex, dict) else None
     return vertex_id if isinstance(vertex_id, str) else None

@@ -43,8 +43,8 @@ def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
 
 
 def _newest(spans: Sequence[Span]) -> Span:
-    """If several end last, that of the earliest window: rules that look back to an event have most
-    data right after it.
+    """If several spans end last, the one of the earliest window: rules that look back to an event
+    have most data right after it.
     """
     last = max(span.last for span in spans)
     at_end = [span for span in spans if span.last == last]
@@ -59,7 +59,7 @@ def _newest(spans: Sequence[Span]) -> Span:
 def closed_at(
     last_seen: datetime, hold: timedelta, judged_to: datetime | None, ended_at: datetime | None
 ) -> datetime | None:
-    """When its hold time passed without an occurrence, or its job ended; None while it is open."""
+    """When the hold time passed without an occurrence or the job ended; None while neither did."""
     hold_ends = last_seen + hold
     if ended_at is not None:
         return max(last_seen, min(hold_ends, ended_at))

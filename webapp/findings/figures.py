@@ -19,13 +19,12 @@ from webapp.lib.quantities import (
     times_text,
 )
 
-COMPARISONS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "="}
-_OPERATORS = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-    "=": operator.eq,
+_COMPARISONS = {
+    ">": (">", operator.gt),
+    ">=": ("≥", operator.ge),
+    "<": ("<", operator.lt),
+    "<=": ("≤", operator.le),
+    "=": ("=", operator.eq),
 }
 _CODE = re.compile(r"[a-z]+(_[a-z]+)+")
 """Codes of Weir such as 'start_delay', shown in words."""
@@ -95,15 +94,14 @@ def figures(evidence: Any) -> list[Figure]:
 def _figure(row: Mapping[str, Any]) -> Figure:
     unit = str(row.get("unit") or "")
     threshold = row.get("threshold")
-    comparison = str(row.get("comparison") or "")
-    sign = COMPARISONS.get(comparison, "")
+    sign, is_true = _COMPARISONS.get(str(row.get("comparison") or ""), ("", operator.eq))
     value = row.get("value")
     # Thresholds that were not reached are shown as "not > 5".
     is_unmet = (
         sign
         and isinstance(value, int | float)
         and isinstance(threshold, int | float)
-        and not _OPERATORS[comparison](value, threshold)
+        and not is_true(value, threshold)
     )
     compared = "" if threshold is None else f"{sign} {figure_text(threshold, unit)}".strip()
     return Figure(

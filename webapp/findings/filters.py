@@ -29,19 +29,19 @@ class FindingFilters(OfAnyAttempt):
 
 
 class PageFilters(FindingFilters):
-    """Open findings are sorted worst first, others newest first; with ``sort``, those of jobs that
-    burn an objective fastest come first.
+    """Open findings are sorted worst first, others newest first; with ``sort``, findings of jobs
+    that burn an objective fastest come first.
     """
 
     sort = NoFilter((BURN,))
 
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
-        worst = (KeysetColumn("severity_rank", descending=True), *self.order)
+        worst_first = (KeysetColumn("severity_rank", descending=True), *self.order)
         if self.values.get(SORT) != BURN:
-            return worst if self.values.get("state") == FindingState.OPEN else self.order
+            return worst_first if self.values.get("state") == FindingState.OPEN else self.order
         newest_attempt = JobCurrent.objects.newest_attempts().filter(
             cluster=OuterRef("cluster"), first_attempt_id=OuterRef("first_attempt_id")
         )
         burn = Coalesce(Subquery(newest_attempt.values("burn")[:1]), Value(-1.0))
-        return KeysetColumn("burn", descending=True, expression=burn), *worst
+        return KeysetColumn("burn", descending=True, expression=burn), *worst_first

@@ -3,8 +3,8 @@
 1. Only episodes within the hold time of a changed occurrence are built again.
 2. Only the end of a long episode is read; its beginning is taken from the finding. Occurrences are
    stored for days, findings longer.
-3. A finding keeps its key if its new episode overlaps the old one or is within the hold time of it,
-   so that links stay valid: a minute later, occurrences may come again with later instants.
+3. A finding keeps its key, so that links stay valid, if its new episode overlaps the old one or is
+   within the hold time of it: occurrences may come again a minute later, with later instants.
 """
 
 from collections import defaultdict
@@ -43,8 +43,8 @@ def hold_of(rule: str) -> timedelta:
 
 @dataclass(frozen=True)
 class Life:
-    """Up to when a job was judged; when its newest attempt ended or, if earlier, its cluster was
-    removed; when its cluster was removed.
+    """``ended_at``: when the newest attempt of the job ended or, if earlier, its cluster was
+    removed.
     """
 
     judged_to: datetime | None = None
@@ -58,7 +58,7 @@ class Life:
 
 
 def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
-    """``jobs``: (cluster, first attempt). One query per cluster and table."""
+    """``jobs``: (cluster, first attempt)."""
     lives: dict[Job, Life] = {}
     by_cluster: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for (cluster, first_id), ids in ids_by_first_attempt(set(jobs)).items():
@@ -98,8 +98,8 @@ def some_jobs_at_once(changed: Changed) -> Iterable[list[Identity]]:
 
 
 def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int:
-    """Rebuild the findings of these identities; returns how many were saved. Call it in a
-    transaction.
+    """Rebuild the findings of these identities; returns how many were saved or deleted. Call it in
+    a transaction.
     """
     recordings = set(
         Cluster.objects.filter(
@@ -107,40 +107,40 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
         ).values_list("name", flat=True)
     )
     purged_before = now - OCCURRENCES_KEPT
-    known = _known_findings(identities, changed)
+    findings = _known_findings(identities, changed)
     occurrences = _occurrences(identities, changed)
     lives = lives_of(identity[:2] for identity in identities)
-    written = 0
+    changed_rows = 0
     for identity in identities:
         hold = hold_of(identity[2])
         first, last = changed.spans[identity]
         since, until = first - hold, last + hold
-        bound = since if identity[0] in recordings else max(since, purged_before)
-        near = [finding for finding in known[identity] if finding.last_seen >= since]
-        far = [finding for finding in near if finding.first_seen > until]
-        touched = [finding for finding in near if finding.first_seen <= until]
+        occurrences_from = since if identity[0] in recordings else max(since, purged_before)
+        recent = [finding for finding in findings[identity] if finding.last_seen >= since]
+        later = [finding for finding in recent if finding.first_seen > until]
+        overlapped = [finding for finding in recent if finding.first_seen <= until]
         # Later episodes contain no changed occurrence, so they stay.
         spans = [
             span
             for span in occurrences[identity]
-            if span.last >= since and (not far or span.first < far[0].first_seen)
+            if span.last >= since and (not later or span.first < later[0].first_seen)
         ]
         spans += [
-            Span(finding.first_seen, min(finding.last_seen, bound))
-            for finding in touched
-            if finding.first_seen < bound
+            Span(finding.first_seen, min(finding.last_seen, occurrences_from))
+            for finding in overlapped
+            if finding.first_seen < occurrences_from
         ]
         finding_episodes = episodes(spans, hold)
-        if finding_episodes or far:
+        if finding_episodes or later:
             _close(
-                [finding for finding in known[identity] if finding.last_seen < since],
+                [finding for finding in findings[identity] if finding.last_seen < since],
                 hold,
                 lives[identity[:2]],
             )
-        written += _write(
-            identity, touched, finding_episodes, hold, lives[identity[:2]], is_last=not far
+        changed_rows += _write(
+            identity, overlapped, finding_episodes, hold, lives[identity[:2]], is_last=not later
         )
-    return written
+    return changed_rows
 
 
 def _known_findings(
@@ -150,8 +150,8 @@ def _known_findings(
     findings_by_identity: dict[Identity, list[Finding]] = {identity: [] for identity in identities}
     condition = Q(pk__in=[])
     for (cluster, first_id), since in _earliest_changes(identities, changed).items():
-        near = Q(last_seen__gte=since) | Q(state=FindingState.OPEN)
-        condition |= Q(cluster=cluster, first_attempt_id=first_id) & near
+        recent = Q(last_seen__gte=since) | Q(state=FindingState.OPEN)
+        condition |= Q(cluster=cluster, first_attempt_id=first_id) & recent
     for finding in Finding.objects.filter(condition).order_by("first_seen", "id"):
         if finding.identity in findings_by_identity:
             findings_by_identity[finding.identity].append(finding)
@@ -197,16 +197,16 @@ def _continued_rows(
     """Index of an episode → the row that it continues: one that it overlaps, else the nearest
     within ``hold`` that no episode overlaps.
     """
-    continued: dict[int, Finding] = {}
+    row_by_episode: dict[int, Finding] = {}
     for longest_gap in (timedelta(0), hold):
         for index, episode in enumerate(finding_episodes):
-            if index in continued:
+            if index in row_by_episode:
                 continue
-            free = [row for row in previous if row not in continued.values()]
+            free = [row for row in previous if row not in row_by_episode.values()]
             near = [row for row in free if _gap(row, episode) <= longest_gap]
             if near:
-                continued[index] = min(near, key=lambda row: (_gap(row, episode), row.pk))
-    return continued
+                row_by_episode[index] = min(near, key=lambda row: (_gap(row, episode), row.pk))
+    return row_by_episode
 
 
 def _gap(row: Finding, episode: FindingEpisode) -> timedelta:
@@ -232,10 +232,10 @@ def _write(
     )
     rows = []
     previous_marks = {finding.pk: marks.FindingMark.of(finding) for finding in previous}
-    continued = _continued_rows(previous, finding_episodes, hold)
-    unused = [finding for finding in previous if finding not in continued.values()]
+    row_by_episode = _continued_rows(previous, finding_episodes, hold)
+    unused = [finding for finding in previous if finding not in row_by_episode.values()]
     for index, episode in enumerate(finding_episodes):
-        row = continued.get(index)
+        row = row_by_episode.get(index)
         source: FindingOccurrence | Finding | None = occurrences.get(
             episode.newest.occurrence_id or 0
         )

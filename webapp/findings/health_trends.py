@@ -20,7 +20,7 @@ Trend = list[tuple[int | None, str]]
 
 
 def health_trends(jobs: Sequence[JobCurrent], start: datetime, end: datetime) -> dict[Job, Trend]:
-    """(cluster, job id) → trend; two queries. Left out: jobs without a judged slice, and jobs of
+    """(cluster, job id) → trend. Jobs without a judged slice are left out, and jobs of
     unknown health, which may be judged without data.
     """
     jobs = [job for job in jobs if job.health_state != HealthState.UNKNOWN]

@@ -17,15 +17,15 @@ STORAGE_RULES = "storage."
 
 
 def follow_links(links: ChangedLinks) -> None:
-    """Mark findings to be folded again: those of attempts that now belong to another job, and those
-    that ended with an attempt that now has a successor. Call it in the transaction that changed the
-    links.
+    """Mark findings to be folded again: findings of attempts that now belong to another job, and
+    findings that ended with an attempt that now has a successor. Call it in the transaction that
+    changed the links.
     """
     for (cluster, job_id), first_id in links.moved.items():
         moved = Finding.objects.filter(cluster=cluster, job_id=job_id).exclude(
             rule__startswith=STORAGE_RULES
         )
-        # At most one is open per rule and subject: folding opens the one that lasts.
+        # At most one finding is open per rule and subject: folding opens the one that lasts.
         moved.filter(state=FindingState.OPEN).update(
             state=FindingState.CLOSED, closed_at=F("last_seen"), to_alert=True
         )
@@ -51,11 +51,11 @@ def findings_of(jobs: Iterable[JobCurrent]) -> Q:
     """Condition for findings that :func:`findings_by_attempt` assigns to one of these rows, and few
     others.
     """
-    firsts: dict[str, set[str]] = defaultdict(set)
+    ids_by_cluster: dict[str, set[str]] = defaultdict(set)
     for job in jobs:
-        firsts[job.cluster] |= {job.job_id, job.first_attempt_id or job.job_id}
+        ids_by_cluster[job.cluster] |= {job.job_id, job.first_attempt_id or job.job_id}
     condition = Q(pk__in=[])
-    for cluster, ids in firsts.items():
+    for cluster, ids in ids_by_cluster.items():
         condition |= Q(cluster=cluster, first_attempt_id__in=ids)
     return condition
 
@@ -69,10 +69,10 @@ def findings_by_attempt(
         by_first[finding.cluster, finding.first_attempt_id].append(finding)
     by_row: dict[Job, list[Finding]] = {}
     for job in jobs:
-        firsts = dict.fromkeys((job.first_attempt_id or job.job_id, job.job_id))
+        possible_ids = dict.fromkeys((job.first_attempt_id or job.job_id, job.job_id))
         by_row[job.cluster, job.job_id] = [
             finding
-            for first_id in firsts
+            for first_id in possible_ids
             for finding in by_first[job.cluster, first_id]
             if finding.job_id == job.job_id or not finding.rule.startswith(STORAGE_RULES)
         ]
@@ -80,9 +80,7 @@ def findings_by_attempt(
 
 
 def attempts_of(findings: Iterable[Finding]) -> dict[Job, str]:
-    """(cluster, job id) of all attempts of the jobs of these findings → name of the job. One query
-    per cluster and 500 jobs.
-    """
+    """(cluster, job id) of all attempts of the jobs of these findings → name of the job."""
     names = {
         (finding.cluster, finding.first_attempt_id): finding.job_name or ""
         for finding in findings

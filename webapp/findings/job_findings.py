@@ -12,7 +12,7 @@ from webapp.findings.presentation import PresentedFinding, matters
 ORIGIN_RULES = ("pressure.root", "pressure.outbound")
 """Findings of these rules name the vertices that others wait for."""
 
-MOST = 200
+MOST_ROWS = 200
 SHOWN_IN_FULL = 1
 
 
@@ -64,10 +64,12 @@ def of_job(
         first_seen__lte=end, last_seen__gte=start
     )
     on_other = Q(state=FindingState.CLOSED) & ~Q(job_id=job_id)
-    rows = list(overlapping.exclude(on_other).order_by("-state", *WORST_FIRST)[:MOST])
-    others = [other for other in attempts if other != job_id]
-    of_others = overlapping.filter(on_other, job_id__in=others)
-    newest_of_others = list(of_others.order_by("-last_seen", "-id")[:MOST]) if others else []
+    rows = list(overlapping.exclude(on_other).order_by("-state", *WORST_FIRST)[:MOST_ROWS])
+    other_attempts = [attempt for attempt in attempts if attempt != job_id]
+    of_others = overlapping.filter(on_other, job_id__in=other_attempts)
+    newest_of_others = (
+        list(of_others.order_by("-last_seen", "-id")[:MOST_ROWS]) if other_attempts else []
+    )
     findings = matters(rows)
     current = [finding for finding in findings if finding.is_open or is_past]
     notable = [finding for finding in current if finding.is_notable]

@@ -46,7 +46,7 @@ def close_unseen() -> int:
         .annotate(replaced_at=Subquery(later_jobs.values("start_time")))
         .values_list(*names)
     )
-    over: list[tuple[int, datetime]] = []
+    closing: list[tuple[int, datetime]] = []
     for part in chunks(rows, ROWS_AT_ONCE):
         lives = lives_of((cluster, first_id) for _id, cluster, first_id, *_ in part)
         for id_, cluster, first_id, rule, last_seen, name, replaced_at in part:
@@ -54,12 +54,15 @@ def close_unseen() -> int:
             ended_at = life.end_of(rule) or (replaced_at if name else None)
             at = closed_at(last_seen, hold_of(rule), life.judged_to, ended_at)
             if at is not None:
-                over.append((id_, at))
-    closed = [
-        Finding(pk=id_, state=FindingState.CLOSED, closed_at=at, to_alert=True) for id_, at in over
+                closing.append((id_, at))
+    findings = [
+        Finding(pk=id_, state=FindingState.CLOSED, closed_at=at, to_alert=True)
+        for id_, at in closing
     ]
-    Finding.objects.bulk_update(closed, ["state", "closed_at", "to_alert"], batch_size=ROWS_AT_ONCE)
-    return len(closed)
+    Finding.objects.bulk_update(
+        findings, ["state", "closed_at", "to_alert"], batch_size=ROWS_AT_ONCE
+    )
+    return len(findings)
 
 
 def had_data(unknowns: Sequence[Any]) -> bool:
@@ -90,9 +93,9 @@ def _set_health_of_cluster(cluster: str, jobs: Mapping[str, bool], *, is_seen: b
         cluster=OuterRef("cluster"), job_id=OuterRef("job_id")
     ).values("judged_to")[:1]
     rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=list(jobs))
-    over = rows.filter(OVER)
-    over.update(health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged_to))
-    _rank_ended(cluster, over)
+    ended = rows.filter(OVER)
+    ended.update(health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged_to))
+    _rank_ended(cluster, ended)
     running = rows.exclude(OVER)
     if not is_seen:
         running.update(health=None, health_state=HealthState.UNKNOWN, judged_at=Subquery(judged_to))

@@ -26,7 +26,7 @@ READ_FIELDS = (
 """Fields that :func:`facts_of` needs."""
 
 _BEFORE = timedelta(minutes=15)
-"""A restart's exception comes so long before the finding, which needs several restarts."""
+"""An exception may be this much older than the finding, which needs several restarts."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,6 @@ class BugBeside:
     shown: Shown
     flink_version: str
     not_known: tuple[str, ...]
-
-    @property
-    def issue(self) -> str:
-        return self.bug.issue
-
-    @property
-    def way_out(self) -> str:
-        return self.bug.way_out
-
-    @property
-    def address(self) -> str:
-        return self.bug.address
 
     @property
     def sentence(self) -> Message:
@@ -105,12 +93,12 @@ def bugs_beside(findings: Iterable[Finding]) -> dict[int, tuple[BugBeside, ...]]
         for job in _jobs([finding for finding, _bugs in candidates.values()]).only(*READ_FIELDS)
     }
     exceptions = _exceptions(candidates)
-    beside = {
+    bugs_by_finding = {
         pk: _beside(finding, bugs, jobs[finding.cluster, finding.job_id], exceptions.get(pk, ()))
         for pk, (finding, bugs) in candidates.items()
         if (finding.cluster, finding.job_id) in jobs
     }
-    return {pk: bugs for pk, bugs in beside.items() if bugs}
+    return {pk: bugs for pk, bugs in bugs_by_finding.items() if bugs}
 
 
 def _jobs(findings: Sequence[Finding]) -> QuerySet[JobCurrent]:
@@ -133,10 +121,10 @@ def _bugs_of_release(rule: str, flink_version: str | None) -> list[KnownBug]:
 def _beside(
     finding: Finding, bugs: Sequence[KnownBug], facts: JobFacts, exceptions: Iterable[str]
 ) -> tuple[BugBeside, ...]:
-    seen = FindingFacts(finding.rule, finding.confidence, tuple(exceptions))
+    finding_facts = FindingFacts(finding.rule, finding.confidence, tuple(exceptions))
     return tuple(
         BugBeside(bug, shown, str(facts.flink_version), tuple(bug.not_known(facts)))
-        for bug, shown in explaining(bugs, facts, seen)
+        for bug, shown in explaining(bugs, facts, finding_facts)
     )
 
 

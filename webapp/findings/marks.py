@@ -1,6 +1,5 @@
-"""Alerting evaluates the findings with ``to_alert``, which is set in the transaction that opens,
-closes or changes a finding: another beginning, end, severity, cause or attempt, not another
-occurrence.
+"""Alerting evaluates the findings with ``to_alert``. It is set in the transaction that gives a
+finding another state, beginning, severity, cause or attempt, not just another occurrence.
 """
 
 from collections.abc import Collection
@@ -33,7 +32,7 @@ def causes_of(row: Finding) -> frozenset[str]:
 
 
 def save(row: Finding, before: FindingMark | None) -> None:
-    """``before``: the mark of the row as read; None for a new row. If it has not changed,
+    """``before``: the mark of the row as read; None for a new row. If the mark has not changed,
     ``to_alert`` stays as it is in the database.
     """
     if row.pk is None or before != FindingMark.of(row):

@@ -82,9 +82,6 @@ class FindingQuerySet(models.QuerySet["Finding"]):
     def open(self) -> Self:
         return self.filter(state=FindingState.OPEN)
 
-    def closed(self) -> Self:
-        return self.filter(state=FindingState.CLOSED)
-
     def of_job(self, cluster: str, job_id: str) -> Self:
         return self.filter(of_jobs([job_id], cluster))
 

@@ -1,4 +1,4 @@
-"""Loads a run's occurrences: they replace those of the windows that it judged. A finding whose
+"""Loads a run's occurrences, which replace those of the windows that the run judged. A finding whose
 occurrences are deleted gets ``refold_from`` in the same transaction, so that a killed process loses
 nothing; new occurrences come again when the run is loaded again.
 """
@@ -30,23 +30,21 @@ class Changed:
 
     spans: dict[Identity, tuple[datetime, datetime]] = field(default_factory=dict)
 
-    def add(self, identity: Identity, at: datetime) -> None:
-        first, last = self.spans.get(identity, (at, at))
-        self.spans[identity] = (min(first, at), max(last, at))
+    def add(self, identity: Identity, *instants: datetime) -> None:
+        first, last = self.spans.get(identity, (instants[0], instants[0]))
+        self.spans[identity] = (min(first, *instants), max(last, *instants))
 
     def add_occurrences(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
             identity = (row["cluster"], row["job_id"], row["rule"], row["subject_id"])
-            self.add(identity, row["began_at"])
-            self.add(identity, row["seen_at"])
+            self.add(identity, row["began_at"], row["seen_at"])
 
     def of_jobs(self) -> "Changed":
         """The same changes with first attempts in the identities."""
-        first = first_attempts(identity[:2] for identity in self.spans)
+        first_ids = first_attempts(identity[:2] for identity in self.spans)
         changed = Changed()
         for (cluster, job_id, rule, subject), instants in self.spans.items():
-            for at in instants:
-                changed.add((cluster, first[cluster, job_id], rule, subject), at)
+            changed.add((cluster, first_ids[cluster, job_id], rule, subject), *instants)
         return changed
 
 
@@ -74,20 +72,19 @@ def _delete_superseded(
         return 0
     first = datetime.fromtimestamp(min(begin for begin, _end in runs), UTC)
     last = datetime.fromtimestamp(max(end for _begin, end in runs), UTC)
-    near = FindingOccurrence.objects.filter(
+    candidates = FindingOccurrence.objects.filter(
         cluster=cluster, job_id__in=list(runs_of_job), window_start__range=(first, last)
     )
     deleted_ids: list[int] = []
     earliest: dict[Identity, datetime] = {}
-    for id_, job, rule, subject, window, began_at, seen_at in near.values_list(
+    for id_, job, rule, subject, window, began_at, seen_at in candidates.values_list(
         "id", "job_id", "rule", "subject_id", "window_start", "began_at", "seen_at"
     ):
         start = int(window.timestamp())
         if any(begin <= start <= end for begin, end in runs_of_job[job]):
             identity = (cluster, job, rule, subject)
             deleted_ids.append(id_)
-            changed.add(identity, began_at)
-            changed.add(identity, seen_at)
+            changed.add(identity, began_at, seen_at)
             earliest[identity] = min(began_at, earliest.get(identity, began_at))
     _set_refold(cluster, earliest)
     for ids in chunks(deleted_ids, IDS_AT_ONCE):
@@ -99,10 +96,10 @@ def _set_refold(cluster: str, earliest: Mapping[Identity, datetime]) -> None:
     if not earliest:
         return
     newest: dict[Identity, Finding] = {}
-    first = first_attempts(identity[:2] for identity in earliest)
+    first_ids = first_attempts(identity[:2] for identity in earliest)
     findings = Finding.objects.filter(
         cluster=cluster,
-        first_attempt_id__in=set(first.values()),
+        first_attempt_id__in=set(first_ids.values()),
         last_seen__gte=min(earliest.values()),
     )
     fields = ("cluster", "first_attempt_id", "rule", "subject_id", "refold_from")
@@ -110,8 +107,8 @@ def _set_refold(cluster: str, earliest: Mapping[Identity, datetime]) -> None:
         newest[finding.identity] = finding
     marked = []
     for (_, job_id, rule, subject), at in earliest.items():
-        # None if never folded: the occurrences will come again
-        row = newest.get((cluster, first[cluster, job_id], rule, subject))
+        # None if the occurrences were never folded: they will come again.
+        row = newest.get((cluster, first_ids[cluster, job_id], rule, subject))
         if row is not None and (row.refold_from is None or row.refold_from > at):
             row.refold_from = at
             marked.append(row)
@@ -119,10 +116,9 @@ def _set_refold(cluster: str, earliest: Mapping[Identity, datetime]) -> None:
 
 
 def add_left_to_fold(changed: Changed) -> None:
-    """Add what an earlier process marked and did not fold."""
+    """Add findings that an earlier process marked and did not fold."""
     names = ("cluster", "first_attempt_id", "rule", "subject_id", "refold_from", "last_seen")
     for *identity, since, last in Finding.objects.filter(refold_from__isnull=False).values_list(
         *names
     ):
-        changed.add(tuple(identity), since)
-        changed.add(tuple(identity), last)
+        changed.add(tuple(identity), since, last)

@@ -53,7 +53,7 @@ class PresentedFinding:
         return bool(self.finding.severity_rank > SEVERITY_RANK[Severity.INFO])
 
 
-def shown(finding: Finding) -> PresentedFinding:
+def present(finding: Finding) -> PresentedFinding:
     rule = all_rules().get(finding.rule)
     return PresentedFinding(
         finding,
@@ -86,8 +86,8 @@ def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:
         reverse=True,
     ):
         key = (finding.rule, finding.subject_id)
-        later = newest.get(key)
-        newest[key] = replace(later, episodes=later.episodes + 1) if later else shown(finding)
+        newer = newest.get(key)
+        newest[key] = replace(newer, episodes=newer.episodes + 1) if newer else present(finding)
     newest_first = sorted(newest.values(), key=lambda row: row.finding.last_seen, reverse=True)
     return sorted(
         newest_first,

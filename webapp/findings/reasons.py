@@ -29,7 +29,7 @@ class StatusReason:
 
 
 def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
-    """One query. Open findings of running jobs count, and all findings of ended jobs."""
+    """Open findings of running jobs count, and all findings of ended jobs."""
     ended = [job.job_id for job in jobs if job.is_over]
     listed = Finding.objects.filter(
         findings_of(jobs),

@@ -96,13 +96,13 @@ class StoreTrouble:
 
 
 def store_troubles(since: datetime | None = None) -> list[StoreTrouble]:
-    """From findings that are open or were seen after ``since``; open ones first, then most jobs."""
+    """Troubles that are open or were seen after ``since``: open ones first, then of most jobs."""
     condition = Q(state="open") | (Q(last_seen__gte=since) if since else Q(pk__in=[]))
     newest = Finding.objects.filter(condition, rule=RULE).order_by("-last_seen", "-id")
-    return _grouped(newest.only(*READ)[:MOST_FINDINGS])
+    return _group(newest.only(*READ)[:MOST_FINDINGS])
 
 
-def _grouped(findings: Iterable[Finding]) -> list[StoreTrouble]:
+def _group(findings: Iterable[Finding]) -> list[StoreTrouble]:
     rows = [
         finding
         for finding in findings
@@ -118,14 +118,14 @@ def _grouped(findings: Iterable[Finding]) -> list[StoreTrouble]:
     troubles = [
         StoreTrouble(
             *key,
-            tuple(near),
+            tuple(group),
             {
                 (finding.cluster, finding.job_id): settings.get((finding.cluster, finding.job_id))
-                for finding in near
+                for finding in group
             },
         )
         for key, same_fault in by_fault.items()
-        for near in _near_in_time(same_fault)
+        for group in _near_in_time(same_fault)
     ]
     return sorted(
         troubles,
@@ -170,14 +170,13 @@ def first_set(settings: Settings, names: Iterable[str]) -> str | None:
 
 
 def _settings(findings: Iterable[Finding]) -> dict[Job, Settings | None]:
-    """One query per 500 jobs."""
     jobs = {(finding.cluster, finding.job_id) for finding in findings}
     texts = [Cast(KT(f"configuration__{name}"), CharField()) for name in SETTINGS]
     settings: dict[Job, Settings | None] = {}
-    for some in chunks(sorted(jobs), JOBS_AT_ONCE):
+    for part in chunks(sorted(jobs), JOBS_AT_ONCE):
         rows = JobCurrent.objects.filter(
-            cluster__in={cluster for cluster, _job_id in some},
-            job_id__in={job_id for _cluster, job_id in some},
+            cluster__in={cluster for cluster, _job_id in part},
+            job_id__in={job_id for _cluster, job_id in part},
             configuration__isnull=False,
         )
         for cluster, job_id, *values in rows.values_list("cluster", "job_id", *texts):

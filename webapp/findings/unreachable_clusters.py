@@ -59,12 +59,12 @@ def watch(now: datetime) -> None:
 
 def close_unwatched(now: datetime) -> int:
     """Close findings of clusters that were removed or are no longer listed."""
-    of_removed = (
+    unwatched = (
         Finding.objects.open()
         .exclude(cluster="")
         .exclude(cluster__in=Cluster.objects.filter(left_at__isnull=True).values("name"))
     )
-    closed: int = of_removed.update(state=FindingState.CLOSED, closed_at=now, to_alert=True)
+    closed: int = unwatched.update(state=FindingState.CLOSED, closed_at=now, to_alert=True)
     return closed
 
 

@@ -42,10 +42,10 @@ def _stages(now: datetime, open_findings: set[str]) -> Iterator[StageProgress]:
         if row.key not in open_findings:
             since = max(since, runs_since)
         yield StageProgress(row.key, epoch_ms(now), epoch_ms(since), row.last_error or "")
-    stopped = (
+    alarm = (
         PipelineAlarm.objects.filter(code=disk_budget.CODE, cleared_at__isnull=True)
         .order_by("since")
         .first()
     )
-    if stopped is not None:
-        yield StageProgress(DISK, epoch_ms(now), epoch_ms(stopped.since), stopped.detail)
+    if alarm is not None:
+        yield StageProgress(DISK, epoch_ms(now), epoch_ms(alarm.since), alarm.detail)

@@ -19,7 +19,7 @@ _HEX = re.compile("[0-9a-f]{1,32}").fullmatch
 
 MOST_SHOWN = 20
 MOST_LINKED = 2_000
-"""The newest attempts of a name; older ones keep their links."""
+"""The newest attempts of a name; older attempts keep their links."""
 ROWS_AT_ONCE = 500
 PARAMETER, ALL, THIS = "attempts", "all", "this"
 READ = (
@@ -63,7 +63,7 @@ def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
 
 def link(names: Iterable[tuple[str, str]]) -> ChangedLinks:
     """Set the first and the newest attempt of jobs with these (cluster, name). Call it in a
-    transaction. Two queries for 500 names.
+    transaction.
     """
     links = ChangedLinks({}, [])
     for cluster, some_names in _by_cluster(names):
@@ -84,9 +84,9 @@ def _link(cluster: str, names: Sequence[str], links: ChangedLinks) -> None:
 def _relink(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCurrent]:
     used_ids = {job.job_id for job in jobs}
     for attempts in attempts_in_order(jobs):
-        stored = attempts[0].first_attempt_id
+        stored_id = attempts[0].first_attempt_id
         # The stored id stays if retention deleted the first attempt.
-        first_id = stored if stored and stored not in used_ids else attempts[0].job_id
+        first_id = stored_id if stored_id and stored_id not in used_ids else attempts[0].job_id
         used_ids.add(first_id)
         for job in attempts:
             is_newest = job is attempts[-1]
@@ -133,18 +133,18 @@ def over_at(job: JobCurrent) -> datetime | None:
 
 
 def other_attempts(job: JobCurrent) -> list[JobCurrent]:
-    """Newest first, at most 20."""
+    """At most 20, the newest first."""
     if not job.first_attempt_id:
         return []
     same = JobCurrent.objects.filter(cluster=job.cluster, first_attempt_id=job.first_attempt_id)
-    others = same.exclude(job_id=job.job_id).only(*READ, "as_of", "restored_at")
-    return list(others.order_by("-start_time", "-id")[:MOST_SHOWN])
+    attempts = same.exclude(job_id=job.job_id).only(*READ, "as_of", "restored_at")
+    return list(attempts.order_by("-start_time", "-id")[:MOST_SHOWN])
 
 
 def attempt_ids(cluster: str, job_id: str) -> list[str]:
-    """``job_id`` first; two queries."""
+    """All ids of the job, ``job_id`` first."""
     job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only(*READ).first()
-    return [job_id, *(other.job_id for other in other_attempts(job))] if job else [job_id]
+    return [job_id, *(attempt.job_id for attempt in other_attempts(job))] if job else [job_id]
 
 
 def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
@@ -154,13 +154,13 @@ def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
 
 def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
     """(cluster, job id) → id of the first attempt."""
-    first: dict[Job, str] = {}
+    first_ids: dict[Job, str] = {}
     for cluster, job_ids in _by_cluster(jobs):
-        first |= {(cluster, job_id): job_id for job_id in job_ids}
+        first_ids |= {(cluster, job_id): job_id for job_id in job_ids}
         rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=job_ids)
         for job_id, first_id in rows.values_list("job_id", "first_attempt_id"):
-            first[cluster, job_id] = first_id or job_id
-    return first
+            first_ids[cluster, job_id] = first_id or job_id
+    return first_ids
 
 
 def of_jobs(job_ids: Collection[str], cluster: str) -> Q:
@@ -190,12 +190,10 @@ def _jobs_with(attempt: Q) -> Q:
     return Q(first_attempt_id__in=rows.values("first_attempt_id"))
 
 
-def ids_by_first_attempt(firsts: Iterable[Job]) -> dict[Job, list[str]]:
-    """(cluster, first attempt) → ids of all attempts, newest last. One query per cluster and 500
-    jobs.
-    """
+def ids_by_first_attempt(jobs: Iterable[Job]) -> dict[Job, list[str]]:
+    """(cluster, first attempt) → ids of all attempts, newest last."""
     ids: dict[Job, list[str]] = {}
-    for cluster, first_ids in _by_cluster(firsts):
+    for cluster, first_ids in _by_cluster(jobs):
         rows = JobCurrent.objects.filter(cluster=cluster, first_attempt_id__in=first_ids)
         for first_id, job_id in rows.order_by("is_newest_attempt", "id").values_list(
             "first_attempt_id", "job_id"
@@ -214,5 +212,5 @@ def _by_cluster(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[st
     for cluster, text in pairs:
         by_cluster[cluster].add(text)
     for cluster, texts in by_cluster.items():
-        for some in chunks(sorted(texts), ROWS_AT_ONCE):
-            yield cluster, some
+        for part in chunks(sorted(texts), ROWS_AT_ONCE):
+            yield cluster, part

@@ -122,7 +122,6 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
 
 
 def health_badge(health: int | None, state: str | None) -> Badge:
-    """Unknown health never gets the "ok" badge."""
     if state == HealthState.ENDED:
         return Badge("ended", "■", "done")
     if health is None or state != HealthState.JUDGED:

@@ -22,16 +22,16 @@ class TestReport:
 
 def check_connection(cluster: Cluster) -> TestReport:
     try:
-        seen = probe(cluster.source(), TIMEOUT_S)
+        result = probe(cluster.source(), TIMEOUT_S)
     except IngestError as error:
         return TestReport(
             False, gettext("It cannot be asked: %(error)s") % {"error": localised(str(error))}
         )
-    misses = tuple(seen.misses)
-    if not seen.reachable:
+    misses = tuple(result.misses)
+    if not result.reachable:
         sentence = " ".join(map(localised, misses)) or gettext("No source is declared.")
     elif misses:
         sentence = gettext("It answers, but some data is missing.")
     else:
         sentence = gettext("It answers.")
-    return TestReport(seen.reachable, sentence, tuple(seen.sees), misses)
+    return TestReport(result.reachable, sentence, tuple(result.sees), misses)

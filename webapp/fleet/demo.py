@@ -35,7 +35,7 @@ def is_removed() -> bool:
 
 def register_clusters() -> int:
     """Register the replayed clusters except removed ones; returns how many. Their addresses change
-    at each start. Time while Weir is stopped is no silence.
+    at each start. The time while Weir was stopped does not count as silence.
     """
     ports = (folder() / "ports").read_text().split()
     registered = {cluster.name: cluster for cluster in clusters()}
@@ -43,7 +43,6 @@ def register_clusters() -> int:
         RemovedCluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True)
     )
     names = set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
-    of_others = names - registered.keys()
     for port, name in zip(ports, (shipped.name for shipped in SHIPPED), strict=True):
         sources = {
             "url": f"http://127.0.0.1:{port}/{name}",
@@ -53,7 +52,7 @@ def register_clusters() -> int:
             Cluster.objects.filter(name=name).update(
                 enabled=True, last_collected_at=None, **sources
             )
-        elif name not in removed | of_others:
+        elif name not in removed | names:
             registered[name] = register(Cluster(name=name, labels={LABEL: LABEL_VALUE}, **sources))
     note_visit()
     return len(registered)

@@ -16,7 +16,7 @@ from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
 
 
 class NoFilter(Choice):
-    """A parameter that the list reads itself."""
+    """A parameter that filters no rows: the list reads it."""
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
         return qs
@@ -110,8 +110,6 @@ class JobFilters(ListFilters):
 
 
 class JobEventFilters(ListFilters):
-    """No routine events by default."""
-
     kind = Text(method="filter_kind")
     order = newest_first("ts")
     defaults = {"kind": "notable"}

@@ -52,7 +52,7 @@ def _is_set(bound: forms.BoundField) -> bool:
     value = bound.value()
     if value in (None, "", [], False) and bound.name != "verify_tls":
         return False
-    # Other fields are for secrets.
+    # Fields that are not in ``ENTERED`` are for secrets.
     return bound.name not in ENTERED or str(value) != str(getattr(Cluster(), bound.name))
 
 

@@ -5,7 +5,7 @@ from django.conf import settings
 MISSED_CYCLES = 3
 MISSED_CYCLES_UNTIL_UNREACHABLE = 3
 REFUSED_EVERY_S = 7
-"""A refused connection: the JobManager is gone or restarts. Then a missed cycle is this long: a
+"""Length of a missed cycle if connections are refused, since the JobManager is gone or restarts: a
 restarted container listens within about 20 seconds.
 """
 LEAST_CYCLE_S = 30
@@ -13,7 +13,7 @@ LEAST_CYCLE_S = 30
 
 
 def between_judgements() -> timedelta:
-    """The longest time: a poll and a cycle."""
+    """The longest time between judgements of a job: a poll and a cycle."""
     return timedelta(
         seconds=settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, LEAST_CYCLE_S)
     )

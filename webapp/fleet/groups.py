@@ -44,12 +44,12 @@ class JobGroup:
 
 
 def groups(jobs: Any, by: str, clusters: Iterable[Cluster]) -> list[JobGroup]:
-    """``by``: ``cluster``, ``family``, or a label. Most critical jobs first. One query."""
+    """``by``: ``cluster``, ``family``, or a label. Most critical jobs first."""
     column = FAMILY if by == FAMILY else CLUSTER
     labels = {cluster.name: cluster.labels for cluster in clusters}
-    counted = jobs.order_by().values_list(F(column), health_band())
+    rows = jobs.order_by().values_list(F(column), health_band())
     by_value: dict[str, JobGroup] = {}
-    for text, band, number, worst in counted.annotate(jobs=Count("*"), worst=Min("health")):
+    for text, band, number, worst in rows.annotate(jobs=Count("*"), worst=Min("health")):
         value = text if by in (CLUSTER, FAMILY) else str(labels.get(text, {}).get(by, ""))
         group = by_value.get(value) or by_value.setdefault(
             value, JobGroup(value, _query(by, value))

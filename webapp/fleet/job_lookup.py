@@ -116,7 +116,7 @@ def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
 
 
 def as_of(job: JobCurrent, now: datetime) -> datetime | None:
-    """The instant of its newest data if its judgement is late, else None."""
+    """The instant of the job's newest data if its judgement is not current, else None."""
     if job.judged_at is None or job.judged_at >= now - between_judgements():
         return None
     # A checkpoint may be loaded later than the judgement.

@@ -39,13 +39,13 @@ def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
     """A listing with an error removes no clusters. Call it in a transaction."""
     names = [cluster.name for cluster in listing.clusters]
     rows = {row.name: row for row in Cluster.objects.filter(name__in=names).defer(*UNREAD)}
-    own, refused = [], []
+    own_clusters, refused = [], []
     for cluster in listing.clusters:
         row = rows.get(cluster.name)
         if row is None or (row.found_by == source.name and row.kind == ClusterKind.LIVE):
-            own.append(cluster)
+            own_clusters.append(cluster)
         elif row.left_at and row.found_by:
-            own.append(cluster)  # it moved from one source to another
+            own_clusters.append(cluster)  # it moved from one source to another
         else:
             by = f"the source {row.found_by}" if row.found_by else "somebody"
             refused.append(
@@ -55,10 +55,13 @@ def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
                     cluster.name,
                 )
             )
-    came, changed = _store(source, own, rows)
+    came, changed = _store(source, own_clusters, rows)
     left: list[str] = []
     if not listing.error:
-        listed = {*(cluster.name for cluster in own), *(target.name for target in listing.refused)}
+        listed = {
+            *(cluster.name for cluster in own_clusters),
+            *(target.name for target in listing.refused),
+        }
         left = _mark_left(
             source.name,
             listed,
@@ -159,7 +162,7 @@ def _sign_in(prefix: str, secret: str, auth: Auth | None, row: Cluster) -> dict[
 
 
 def _encrypt(secret: str, stored: str) -> str:
-    """``stored`` if it is the same secret: each encryption gives another text."""
+    """Returns ``stored`` if it is the same secret: each encryption gives another text."""
     if not secret:
         return ""
     return stored if stored and encryption.decrypt(stored) == secret else encryption.encrypt(secret)

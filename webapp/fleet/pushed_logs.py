@@ -1,4 +1,4 @@
-"""Folders where lines wait for the collector: pushed ones, and those of a log store."""
+"""Folders where lines wait for the collector: pushed lines, and lines of a log store."""
 
 from django.conf import settings
 

@@ -1,5 +1,5 @@
 """Only users who see the whole fleet may change what is read of a cluster: others could make Weir
-show them other teams' data. The model refuses such a change; the form locks the fields.
+show them data of other teams. The model refuses a change; the form locks the fields.
 """
 
 from collections.abc import Iterable

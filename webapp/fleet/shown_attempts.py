@@ -30,8 +30,8 @@ class Border:
 
 @dataclass(frozen=True)
 class ShownAttempts:
-    """Newest first. ``job``: the attempt in the URL, which ``shown`` includes. ``alone``: only this
-    attempt is shown. ``chosen``: whether a time range was chosen.
+    """Attempts, newest first. ``job``: the attempt in the URL, which ``shown`` includes. ``alone``:
+    only ``job`` is shown. ``chosen``: whether a time range was chosen.
     """
 
     job: JobCurrent
@@ -98,6 +98,8 @@ def shown_attempts(request: HttpRequest, view: JobView) -> ShownAttempts:
     others = other_attempts(view.job)
     parameter = request.GET.get(PARAMETER, "")
     alone = parameter == THIS or (parameter != ALL and view.is_past and not view.time_range.chosen)
-    lived = [] if alone else [job for job in others if lived_in(job, start, end)]
-    shown = sorted([view.job, *lived], key=lambda job: (began_at(job) or end, job.pk), reverse=True)
+    in_range = [] if alone else [job for job in others if lived_in(job, start, end)]
+    shown = sorted(
+        [view.job, *in_range], key=lambda job: (began_at(job) or end, job.pk), reverse=True
+    )
     return ShownAttempts(view.job, others, shown, start, end, alone, view.time_range.chosen)

@@ -33,7 +33,7 @@ class SignIn:
         return f"{self.prefix}forget_secret"
 
     def store(self, cluster: Cluster, secret: str) -> None:
-        """ "" removes the secret."""
+        """An empty ``secret`` removes the stored one."""
         setattr(cluster, self.stored, encryption.encrypt(secret) if secret else "")
 
 

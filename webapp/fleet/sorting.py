@@ -31,7 +31,7 @@ def worst_first() -> Combinable:
 
 @dataclass(frozen=True)
 class Sort:
-    """``null_as``: sorted as this value; ``descending``: direction of the first click."""
+    """``null_as``: value as which null sorts; ``descending``: direction of the first click."""
 
     name: str
     field: str

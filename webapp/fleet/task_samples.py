@@ -51,21 +51,23 @@ class Sampled:
 
 def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled:
     """The newest sample of each vertex before ``at``."""
-    most = max(500, MOST_VALUES // max(tasks, 1))
+    row_limit = max(500, MOST_VALUES // max(tasks, 1))
     rows, start = read_newest(
         "vertex_metrics",
         {"cluster": cluster, "job_id": job_id},
         at - LOOK_BACK,
         at,
         _VERTEX_COLUMNS,
-        most,
+        row_limit,
     )
     vertices = {
         row["vertex_id"]: _vertex(row)
         for row in _oldest_first(rows.to_pylist())
         if row["taskmanager_id"]
     }
-    used = {taskmanager for vertex in vertices.values() for taskmanager in vertex.taskmanagers}
+    used_taskmanagers = {
+        taskmanager for vertex in vertices.values() for taskmanager in vertex.taskmanagers
+    }
     cluster_rows = lake().read(
         "taskmanagers",
         where={"cluster": cluster},
@@ -79,10 +81,14 @@ def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled
     samples = [
         row
         for row in cluster_rows.to_pylist()
-        if row["taskmanager_id"] in used and row["ts"] <= sampled_at
+        if row["taskmanager_id"] in used_taskmanagers and row["ts"] <= sampled_at
     ]
     newest = {row["taskmanager_id"]: row for row in _oldest_first(samples)}
-    return Sampled(vertices, {name: _taskmanager(row) for name, row in newest.items()})
+    taskmanagers = {
+        name: SampledTaskManager(row["host"], row["slots"], row["network_memory_total_bytes"])
+        for name, row in newest.items()
+    }
+    return Sampled(vertices, taskmanagers)
 
 
 def _oldest_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -96,11 +102,3 @@ def _vertex(row: Mapping[str, Any]) -> SampledVertex:
         for subtask, taskmanager in enumerate(row["taskmanager_id"])
     ]
     return SampledVertex(row["ts"], taskmanagers)
-
-
-def _taskmanager(row: Mapping[str, Any]) -> SampledTaskManager:
-    return SampledTaskManager(
-        row["host"],
-        row["slots"],
-        row["network_memory_total_bytes"],
-    )

@@ -22,7 +22,7 @@ def health_band() -> Case:
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
-    """Number of jobs by health group, of ``failed`` ones among "ended", and in ``total``.
+    """Number of jobs by health group, of ``failed`` jobs (part of "ended"), and of all (``total``).
     ``cluster``: "" for all.
     """
     return cache.get_or_set(
@@ -31,7 +31,6 @@ def totals(cluster: str, now: datetime) -> dict[str, int]:
 
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
-    """One query, in which the database derives each status once."""
     ended = HEALTH_GROUPS["ended"].condition
     band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=health_band())
     jobs = JobCurrent.objects.newest_attempts()

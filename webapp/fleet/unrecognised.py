@@ -1,5 +1,5 @@
-"""What Weir did not recognise in the last seven days: log lines that begin as a known one and go on
-differently, since a Flink release reworded them; and failures of unknown cause, candidates for
+"""What Weir did not recognise in the last seven days: log lines that begin like a known line but go
+on differently, as a Flink release reworded them; and failures of unknown cause, candidates for
 :mod:`spark_jobs.diagnosis.failure_causes`.
 """
 
@@ -53,7 +53,7 @@ class UnknownCause:
 
 def unread_lines(now: datetime, cluster: str | None = None) -> list[UnreadLines]:
     """Most lines first."""
-    events = LogEvent.objects.filter(_of(cluster), kind=UNREAD, ts__gte=now - WITHIN)
+    events = LogEvent.objects.filter(_in_cluster(cluster), kind=UNREAD, ts__gte=now - WITHIN)
     columns = ("cluster", "reason", "ts", "message")
     rows = list(events.order_by("-ts").values_list(*columns)[:MOST_LINES])
     clusters = Cluster.objects.filter(name__in={row[0] for row in rows})
@@ -67,18 +67,19 @@ def unread_lines(now: datetime, cluster: str | None = None) -> list[UnreadLines]
             begins_as,
             len(lines),
             *_most_common(name for name, _, _ in lines),
-            last_at,
-            example,
+            last_at=lines[0][1],
+            example=lines[0][2],
         )
         for (version, begins_as), lines in by_beginning.items()
-        for _, last_at, example in lines[:1]
     ]
     return sorted(groups, key=lambda group: -group.lines)[:MOST_GROUPS]
 
 
 def unknown_causes(now: datetime, cluster: str | None = None) -> list[UnknownCause]:
     """Most failures first."""
-    failures = JobException.objects.filter(_of(cluster), ~Q(is_root=False), ts__gte=now - WITHIN)
+    failures = JobException.objects.filter(
+        _in_cluster(cluster), ~Q(is_root=False), ts__gte=now - WITHIN
+    )
     columns = ("cluster", "job_id", "ts", "exception_name", "stacktrace")
     is_known: dict[str, bool] = {}
     by_root: dict[str, list[tuple[RootException, tuple[str, str], datetime]]] = defaultdict(list)
@@ -104,12 +105,12 @@ def unknown_causes(now: datetime, cluster: str | None = None) -> list[UnknownCau
             redact(f"{root.name}: {root.message}")[:EXAMPLE_CHARS],
         )
         for group in by_root.values()
-        for root, _, last_at in group[:1]
+        for root, _, last_at in group[:1]  # the newest failure
     ]
     return sorted(causes, key=lambda cause: -cause.failures)[:MOST_GROUPS]
 
 
-def _of(cluster: str | None) -> Q:
+def _in_cluster(cluster: str | None) -> Q:
     return Q(cluster=cluster) if cluster else Q()
 
 

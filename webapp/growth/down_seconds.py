@@ -42,13 +42,13 @@ def down_seconds(since_min: int) -> Mapping[tuple[str, str], Mapping[int, int]]:
 def by_minute(spans: Iterable[tuple[int, int]], since_min: int) -> dict[int, int]:
     """Epoch minute → seconds, rounded up, that the ``spans`` cover. They may overlap."""
     down_ms: defaultdict[int, int] = defaultdict(int)
-    reached = since_min * _MINUTE_MS
+    counted_to = since_min * _MINUTE_MS
     for begin, end in sorted(spans):
-        at = max(begin, reached)
+        at = max(begin, counted_to)
         while at < end:
             minute = at // _MINUTE_MS
             until = min(end, (minute + 1) * _MINUTE_MS)
             down_ms[minute] += until - at
             at = until
-        reached = max(reached, end)
+        counted_to = max(counted_to, end)
     return {minute: -(-ms // 1000) for minute, ms in down_ms.items()}

@@ -20,12 +20,12 @@ class GrowthFilters(ListFilters):
     )
     cluster = Text()
     label = LABEL
-    q = Text(method="named", about="part of the name, or how the id of the job begins")
+    q = Text(method="by_name", about="part of the name, or how the id of the job begins")
     ended = Flag(about="jobs that have ended, or that have not")
     sort = NoFilter(list(SORTS), about="what comes first; unknown comes last")
     defaults = {"days": str(DEFAULT_DAYS), "sort": "growth"}
 
-    def named(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
+    def by_name(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
         return jobs.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))
 
     @property

@@ -68,7 +68,6 @@ class Objective(models.Model):
 
     @property
     def target_text(self) -> str:
-        """Such as ``99.9 %``."""
         return f"{self.target * 100:.7g} %"
 
 

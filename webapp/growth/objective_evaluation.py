@@ -39,7 +39,7 @@ from webapp.growth.objectives import (
     hour_sums,
     jobs_of,
     observed_min,
-    replaced,
+    replace_rows,
     window_counts,
 )
 from webapp.lib.chunks import chunks
@@ -50,13 +50,13 @@ from webapp.work.runs import RunRecord
 
 KEY = "objectives/evaluate"
 RECOUNTED_MIN = 10
-"""Checkpoints that ended in so many last minutes are counted again, because some arrive late."""
+"""Checkpoints that ended in this many last minutes are counted again: some arrive late."""
 DOWN_RECOUNTED_MIN = 60
 """The same for restarts, which are known when all tasks run again."""
 FRESH = timedelta(minutes=4)
 """Windows with source lag that are older are ignored."""
 ROWS_AT_ONCE = 500
-WRITTEN = (
+MINUTE_COLUMNS = (
     "job_id",
     "job_name",
     "minutes",
@@ -68,7 +68,7 @@ WRITTEN = (
     "as_of",
 )
 """Columns written each minute; ``hours`` and ``sums`` are written once an hour."""
-READ = (
+JOB_COLUMNS = (
     "cluster",
     "job_id",
     "first_attempt_id",
@@ -121,24 +121,25 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
         JobCurrent.objects.newest_attempts()
         .filter(Q(terminal=False) | Q(terminal__isnull=True) | Q(state=FAILED))
         .with_status(now)
-        .only(*READ)
+        .only(*JOB_COLUMNS)
     )
     matching, settings = jobs_of(objectives, jobs), Settings(as_plain())
     first_ids = {(job.cluster, job.job_id): key_of(job)[1] for job in jobs}
-    new: dict[Identity, Mapping[str, Any]] = {}
+    findings: dict[Identity, Mapping[str, Any]] = {}
     worst: dict[JobKey, WorstBurn] = {}
     for objective in objectives:
         matching_jobs = matching[objective.pk]
         samples = SAMPLERS[objective.kind](objective, matching_jobs, now, minute)
         burns = _record(guard, objective, matching_jobs, samples, now, minute)
         for burn in burns:
-            if burning := _worst(burn):
+            worst_burn = _worst(burn)
+            if worst_burn:
                 key = burn.cluster, burn.job_id
-                worst[key] = max(worst.get(key, burning), burning)
+                worst[key] = max(worst.get(key, worst_burn), worst_burn)
             limits = settings.limits(burn.cluster, burn.job_id, burn.job_name)
             for finding in registry.diagnose(burn, limits).findings:
                 identity = burn.cluster, burn.job_id, finding.rule, finding.subject_id
-                new[identity] = finding_to_plain(finding) | {
+                findings[identity] = finding_to_plain(finding) | {
                     "job_name": burn.job_name,
                     "first_attempt_id": first_ids[burn.cluster, burn.job_id],
                 }
@@ -153,9 +154,9 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
         ): finding
         for finding in _open()
     }
-    closed = settle(new, open_findings, guard, now)
+    closed = settle(findings, open_findings, guard, now)
     _show_in_fleet(guard, jobs, worst)
-    return {"objectives": len(objectives), "findings": len(new), "closed": closed}
+    return {"objectives": len(objectives), "findings": len(findings), "closed": closed}
 
 
 def _open() -> Any:
@@ -169,7 +170,7 @@ def _burning() -> Any:
 def _show_in_fleet(
     guard: WriteGuard, jobs: Collection[JobCurrent], worst: Mapping[JobKey, WorstBurn]
 ) -> None:
-    """``worst``: (cluster, job id) → its worst burn rate. All other jobs lose theirs."""
+    """``worst``: (cluster, job id) → its worst burn rate. All other jobs lose their rate."""
     evaluated = {job.pk for job in jobs}
     burning = _burning().only("cluster", "job_id", "burn", "burn_over_min")
     changed = []
@@ -215,7 +216,7 @@ def _record(
             counts[0]: counts for counts in _since(row, sample.since) if counts[0] < minute
         }
         by_minute |= {counts[0]: counts for counts in sample.minutes}
-        row.minutes = replaced(row.minutes, by_minute.values(), sample.since, MINUTES_KEPT)
+        row.minutes = replace_rows(row.minutes, by_minute.values(), sample.since, MINUTES_KEPT)
         row.value_ms, row.is_good, row.as_of = sample.value_ms, sample.is_good, now
         if row.pk and row.pk not in summed:
             sums = HourSums.from_json(row.sums)
@@ -223,7 +224,7 @@ def _record(
             same_hour.append(row)
         else:
             stored, full = hours_by_pk.get(row.pk, []), full_hours(row.minutes, minute)
-            row.hours = replaced(stored, full, full[0][0], HOURS_KEPT) if full else stored
+            row.hours = replace_rows(stored, full, full[0][0], HOURS_KEPT) if full else stored
             sums = hour_sums(row.hours, hour)
             row.sums = sums.to_json()
             new_hour.append(row)
@@ -245,8 +246,8 @@ def _record(
         row.burn, row.burn_over_min = _worst(burn) or (None, None)
         row.budget_left = burn.budget.budget_left(objective.target)
         burns.append(burn)
-    _write(guard, same_hour, WRITTEN)
-    _write(guard, new_hour, (*WRITTEN, "hours", "sums"))
+    _write(guard, same_hour, MINUTE_COLUMNS)
+    _write(guard, new_hour, (*MINUTE_COLUMNS, "hours", "sums"))
     # The jobs of the remaining records no longer match, or have ended.
     for chunk in chunks([row.pk for row in rows.values()], ROWS_AT_ONCE):
         with guard.writing():
@@ -298,8 +299,8 @@ def _is_known(job: JobCurrent) -> bool:
 def _availability(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """Seconds of each minute, from starts and restarts if the job was down for a part of it, else
-    from its state now.
+    """Seconds of each minute: from starts and restarts if the job was down for a part of it, else
+    from its present state.
     """
     since = minute - DOWN_RECOUNTED_MIN
     down = down_seconds(since)
@@ -317,13 +318,11 @@ def _availability(
 def _recovery_point(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    ages_ms = {
-        job.pk: (now - newest).total_seconds() * 1000
-        for job in jobs
-        if (newest := job.last_completed_at or job.start_time)
-        and job.checkpoint_interval_ms is not None
-        and not job.terminal
-    }
+    ages_ms = {}
+    for job in jobs:
+        newest = job.last_completed_at or job.start_time
+        if newest and job.checkpoint_interval_ms is not None and not job.terminal:
+            ages_ms[job.pk] = (now - newest).total_seconds() * 1000
     return _within_limit(objective, jobs, ages_ms, minute)
 
 
@@ -331,7 +330,7 @@ def _freshness(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
     """The age by event time of the records emitted last; if a source has records to read but emits
-    none, the time since the last.
+    none, the time since its last record.
     """
     rows = (
         PressureWindow.objects.filter(window_start__gt=now - FRESH, emit_lag_ms__isnull=False)
@@ -340,7 +339,7 @@ def _freshness(
             "cluster", "job_id", "vertex_id", "emit_lag_ms", "pending_records", "source_idle_ms"
         )
     )
-    newest: dict[tuple[str, str], dict[str, float]] = {}
+    newest: dict[JobKey, dict[str, float]] = {}
     for cluster, job_id, vertex_id, lag_ms, pending, idle_ms in rows.iterator(5_000):
         blocked_ms = (idle_ms or 0.0) if pending else 0.0
         newest.setdefault((cluster, job_id), {})[vertex_id] = max(lag_ms or 0.0, blocked_ms)
@@ -377,7 +376,7 @@ def _checkpoints(
         .order_by()
         .values_list("cluster", "job_id", "end_time", "outcome")
     )
-    counts: dict[tuple[str, str], dict[int, list[int]]] = {}
+    counts: dict[JobKey, dict[int, list[int]]] = {}
     for cluster, job_id, end_time, outcome in rows.iterator(5_000):
         number = int(end_time.timestamp() // 60) if end_time else 0
         if number >= since:

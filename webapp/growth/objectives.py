@@ -50,7 +50,7 @@ class HourSums:
         )
 
 
-def replaced(
+def replace_rows(
     series: Series, new: Iterable[Sequence[int]], since: int, length: int
 ) -> list[list[int]]:
     """The series with ``new`` in place of all rows from ``since`` on, cut to the last ``length``
@@ -83,10 +83,10 @@ def hour_sums(hours: Series, hour: int) -> HourSums:
 
 
 def window_counts(minutes: Series, sums: HourSums, minute: int) -> dict[int, Counts]:
-    """Length of each window and of the budget in minutes → counts up to ``minute``."""
-    running = _counts(minutes, sums.hour * 60 - 1)
+    """Minutes of each window and of the budget → counts up to ``minute``."""
+    this_hour = _counts(minutes, sums.hour * 60 - 1)
     longer = {
-        length: Counts(full.bad + running.bad, full.total + running.total)
+        length: Counts(full.bad + this_hour.bad, full.total + this_hour.total)
         for length, full in sums.by_length.items()
     }
     return longer | {length: _counts(minutes, minute - length) for length in _BY_MINUTE}
@@ -186,7 +186,7 @@ def jobs_of(
     objectives: Iterable[Objective], jobs: Iterable[JobCurrent]
 ) -> dict[int, list[JobCurrent]]:
     """Objective id → those of ``jobs`` that its matchers match."""
-    listed = list(jobs)
+    all_jobs = list(jobs)
     cluster_labels = dict(Cluster.objects.exclude(labels={}).values_list("name", "labels"))
     labels: list[dict[str, str]] = [
         {
@@ -194,12 +194,12 @@ def jobs_of(
             "cluster": job.cluster,
             "job": job.name or job.job_id,
         }
-        for job in listed
+        for job in all_jobs
     ]
     matching: dict[int, list[JobCurrent]] = {}
     for objective in objectives:
         matches = match_each(as_entered(objective.matchers), labels)
         matching[objective.pk] = [
-            job for job, is_match in zip(listed, matches, strict=True) if is_match
+            job for job, is_match in zip(all_jobs, matches, strict=True) if is_match
         ]
     return matching

@@ -59,12 +59,12 @@ def sum_cluster(
     for attempts in by_job.values():
         attempts.sort(key=lambda job: (began_at(job) or job.as_of, job.pk))
         newest_first = attempts[: -MOST_SHOWN - 1 : -1]
-        joined = _join(
+        job_days = _join(
             [days.pop(job.job_id) for job in reversed(newest_first) if job.job_id in days],
             _last_day(newest_first[0], newest),
         )
-        if joined is not None:
-            rows += _rows(cluster, newest_first, joined, newest, now)
+        if job_days is not None:
+            rows += _rows(cluster, newest_first, job_days, newest, now)
     for chunk in chunks(rows, ROWS_AT_ONCE):
         with lease.writing():
             JobGrowth.objects.bulk_create(
@@ -82,8 +82,10 @@ def sum_cluster(
 def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str, Days]:
     since = datetime(1970, 1, 1, tzinfo=UTC) if is_recording else now - timedelta(days=max(WINDOWS))
     days_by_id: dict[str, Days] = defaultdict(Days)
-    rolled = CheckpointRollup.objects.filter(period="day", cluster=cluster, period_start__gte=since)
-    for job_id, start, state, uploaded, duration in rolled.values_list(*ROLLUP).iterator(
+    rollups = CheckpointRollup.objects.filter(
+        period="day", cluster=cluster, period_start__gte=since
+    )
+    for job_id, start, state, uploaded, duration in rollups.values_list(*ROLLUP).iterator(
         ROWS_AT_ONCE
     ):
         day, of_job = start.astimezone(UTC).toordinal(), days_by_id[job_id]

@@ -44,14 +44,14 @@ def slope(values: Mapping[int, float], window: int, newest: int) -> Slope | None
     days = [day for day in sorted(values) if newest - window < day <= newest]
     if len(days) < LEAST_DAYS or days[-1] - days[0] + 1 < LEAST_SHARE * window:
         return None
-    chosen = days[::-1][:: ceil(len(days) / MOST_POINTS)]
+    points = days[::-1][:: ceil(len(days) / MOST_POINTS)]
     slopes = [
         (values[later] - values[earlier]) / (later - earlier)
-        for place, later in enumerate(chosen)
-        for earlier in chosen[place + 1 :]
+        for index, later in enumerate(points)
+        for earlier in points[index + 1 :]
     ]
     per_day = median(slopes)
-    level = median(values[day] + per_day * (chosen[0] - day) for day in chosen)
+    level = median(values[day] + per_day * (points[0] - day) for day in points)
     return Slope(
         level, per_day, min(quantile(slopes, 0.1), per_day), max(quantile(slopes, 0.9), per_day)
     )

@@ -41,7 +41,7 @@ def until_text(days: float | None) -> str:
 
 
 def state_by_day(jobs: Sequence[JobGrowth], window: int, now: datetime) -> list[dict[int, float]]:
-    rolled = CheckpointRollup.objects.filter(
+    rollups = CheckpointRollup.objects.filter(
         cluster__in={job.cluster for job in jobs},
         job_id__in=[job_id for job in jobs for job_id in job.attempts],
         period="day",
@@ -49,16 +49,16 @@ def state_by_day(jobs: Sequence[JobGrowth], window: int, now: datetime) -> list[
         state_bytes_last__isnull=False,
     )
     by_id: dict[tuple[str, str], dict[int, float]] = {}
-    rows: Any = rolled.values_list("cluster", "job_id", "period_start", "state_bytes_last")
+    rows: Any = rollups.values_list("cluster", "job_id", "period_start", "state_bytes_last")
     for cluster, job_id, start, size in rows:
         by_id.setdefault((cluster, job_id), {})[start.astimezone(UTC).toordinal()] = size
     today = now.astimezone(UTC).toordinal()
     days = []
     for job in jobs:
-        joined: dict[int, float] = {}
+        sizes: dict[int, float] = {}
         for job_id in reversed(job.attempts):
-            joined |= by_id.get((job.cluster, job_id), {})
-        days.append(filled(joined, 0 if job.ended else today))
+            sizes |= by_id.get((job.cluster, job_id), {})
+        days.append(filled(sizes, 0 if job.ended else today))
     return days
 
 

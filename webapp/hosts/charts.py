@@ -52,15 +52,15 @@ def host_events(request: HttpRequest, host: str) -> HttpResponse:
 def events_of(where: Mapping[str, Any], start: datetime, end: datetime) -> list[Events]:
     """The newest events of each kind, on hosts selected by ``where``. Two queries."""
     rows = HostEvent.objects.filter(**where, at__gte=start, at__lte=end).order_by("-at", "-id")
-    instants_by_kind: dict[str, list[datetime]] = {}
+    instants: dict[str, list[datetime]] = {}
     for kind, at in rows.values_list("kind", "at")[:MOST_EVENTS]:
-        instants_by_kind.setdefault(kind, []).append(at)
+        instants.setdefault(kind, []).append(at)
     losses = lost(start, end).filter(**where).values_list("ended_at", flat=True)[:MOST_EVENTS]
     return [
         Events(gettext("TaskManagers lost"), [at for at in losses if at], CRIT),
-        Events(gettext("failed tasks"), instants_by_kind.get("failure", ()), WARN),
-        Events(gettext("checkpoints declined"), instants_by_kind.get("decline", ()), UPLOADED),
-        Events(gettext("checkpoints expired"), instants_by_kind.get("expired", ()), OTHER),
+        Events(gettext("failed tasks"), instants.get("failure", ()), WARN),
+        Events(gettext("checkpoints declined"), instants.get("decline", ()), UPLOADED),
+        Events(gettext("checkpoints expired"), instants.get("expired", ()), OTHER),
     ]
 
 
@@ -103,7 +103,7 @@ def _read(where: dict[str, str | int], start: datetime, end: datetime) -> Sample
     """Samples by time, only the newest of very many; None if the lake did not answer."""
     try:
         rows, _since = read_newest("taskmanagers", where, start, end, COLUMNS, MOST_SAMPLES)
-    except Exception:  # The lake may be any storage, with any error.
+    except Exception:  # The lake may raise any error.
         log.exception("Samples of TaskManagers could not be read from the lake")
         return None
     return sorted(rows.to_pylist(), key=lambda row: row["ts"])
@@ -128,7 +128,7 @@ def _rates(samples: Samples, counter: str) -> list[Point]:
     """Rates of a counter in ms, per ms, between samples; none over a restart, which resets it."""
     known = [(row["ts"], row[counter]) for row in samples if row[counter] is not None]
     return [
-        (at, (value - before) / ((at - then).total_seconds() * 1000))
-        for (then, before), (at, value) in pairwise(known)
-        if at > then and value >= before
+        (at, (value - previous) / ((at - previous_at).total_seconds() * 1000))
+        for (previous_at, previous), (at, value) in pairwise(known)
+        if at > previous_at and value >= previous
     ]

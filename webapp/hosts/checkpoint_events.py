@@ -1,4 +1,4 @@
-"""Host events of a checkpoint are loaded with its fact, and replace those of earlier reports."""
+"""Host events of a checkpoint are loaded with its fact, and replace events of earlier reports."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ class CheckpointEvents:
                 )
 
     def finish(self) -> int:
-        """Delete events that were not reported again; returns how many. Call in a transaction."""
+        """Deletes events that were not reported again; returns how many. Call in a transaction."""
         deleted = 0
         for ids in chunks(list(self._reported_before.values()), IDS_AT_ONCE):
             outdated = HostEvent.objects.filter(id__in=ids)
@@ -63,6 +63,6 @@ class CheckpointEvents:
                 stored = HostEvent.objects.filter(
                     cluster=cluster, job_id__in=jobs, checkpoint_id__in=numbers
                 )
-                for id_, job_id, number, triggered, *key in stored.values_list(*names):
-                    if (job_id, number, triggered) in checkpoints:
+                for id_, job_id, number, trigger_time, *key in stored.values_list(*names):
+                    if (job_id, number, trigger_time) in checkpoints:
                         self._reported_before[cluster, job_id, *key] = id_

@@ -1,5 +1,5 @@
-"""Counts of each host's events by UTC day, which lists of hosts over weeks read. Code that writes or
-deletes :class:`HostEvent` must call :func:`sum_again` in the same transaction.
+"""Counts of each host's events by UTC day, which lists of hosts over weeks read. Code that writes
+or deletes :class:`HostEvent` must call :func:`sum_again` in the same transaction.
 """
 
 from collections import defaultdict
@@ -69,7 +69,7 @@ def places_of(rows: "QuerySet[HostEvent]") -> list[tuple[str, str, date]]:
 def whole_days(start: datetime, end: datetime) -> tuple[date, date]:
     """The first whole day of the range, and the day after the last; equal if no day is whole."""
     start, end = drawable(start), drawable(end)
-    first = (
-        day_of(start) if begin_of_day(day_of(start)) == start else day_of(start) + timedelta(days=1)
-    )
+    first = day_of(start)
+    if begin_of_day(first) != start:
+        first += timedelta(days=1)
     return first, max(day_of(end), first)

@@ -19,7 +19,7 @@ Job = tuple[str, str]
 
 
 def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
-    """TaskManagers lost in the range; of those that shut down, only if a job had tasks there."""
+    """TaskManagers lost in the range; one that shut down counts only if a job had tasks there."""
     annotations = JobAnnotation.objects.filter(
         cluster=OuterRef("cluster"),
         kind=TASKMANAGER_LOST,
@@ -49,16 +49,16 @@ def jobs_that_lost(
             at__gte=min(instants) - _DATED_WITHIN,
             at__lte=max(instants),
         )
-        jobs_by_taskmanager: dict[tuple[str, str], list[tuple[datetime, str]]] = defaultdict(list)
+        jobs_of: dict[tuple[str, str], list[tuple[datetime, str]]] = defaultdict(list)
         for cluster, name, at, job_id in annotations.order_by("job_id").values_list(
             "cluster", "subject", "at", "job_id"
         ):
-            jobs_by_taskmanager[cluster, name].append((at, job_id))
+            jobs_of[cluster, name].append((at, job_id))
         for life in lives:
             ended_at = life.ended_at
             jobs = [
                 (life.cluster, job_id)
-                for at, job_id in jobs_by_taskmanager[life.cluster, life.taskmanager_id]
+                for at, job_id in jobs_of[life.cluster, life.taskmanager_id]
                 if ended_at and at <= ended_at < at + _DATED_WITHIN
             ]
             yield life, jobs

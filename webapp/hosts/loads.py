@@ -31,9 +31,9 @@ def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
 
 def sum_again(places: Iterable[tuple[str, str]]) -> None:
     """``places``: (cluster, host). Same host names in their other clusters are summed up too."""
-    running = JobHost.objects.filter(**SAME_HOST, left_at__isnull=True)
+    present = JobHost.objects.filter(**SAME_HOST, left_at__isnull=True)
     for part in chunks(sorted(set(places)), HOSTS_AT_ONCE):
-        write_sums(HostLoad.objects.all(), _SUMS, [], part, running)
+        write_sums(HostLoad.objects.all(), _SUMS, [], part, present)
 
 
 def write_sums(
@@ -46,13 +46,13 @@ def write_sums(
     """Run ``query`` with ``values`` and ``places``; delete ``sums`` without a ``source`` row."""
     clusters = sorted({cluster for cluster, _ in places})
     hosts = sorted({host for _, host in places})
-    known = sums.filter(cluster__in=clusters, host__in=hosts)
+    stored = sums.filter(cluster__in=clusters, host__in=hosts)
     with transaction.atomic(), connection.cursor() as cursor:
         # Wait until no other process writes sums of these hosts.
-        list(known.select_for_update().order_by("cluster", "host").values_list("pk"))
+        list(stored.select_for_update().order_by("cluster", "host").values_list("pk"))
         placeholders = {"clusters": _placeholders(clusters), "hosts": _placeholders(hosts)}
         cursor.execute(query.format(**placeholders), [*values, *clusters, *hosts])
-        known.exclude(Exists(source)).delete()
+        stored.exclude(Exists(source)).delete()
 
 
 def places_of(rows: "QuerySet[JobHost]") -> list[tuple[str, str]]:

@@ -30,10 +30,10 @@ _FORMS = {
     "taskmanager_lost": ngettext_noop("%(count)s lost TaskManager", "%(count)s lost TaskManagers"),
 }
 NOTABLE = 2.0
-"""In multiples of the expected number."""
+"""Multiple of the expected number of events."""
 LEAST_EVENTS = 3
 MOST_CHANCE = 0.05
-"""If subtasks were equally likely. Three of three events on one of two hosts are not notable."""
+"""If subtasks were equally likely: three of three events on one of two hosts are not notable."""
 
 Job = tuple[str, str]
 
@@ -100,7 +100,7 @@ def events_text(kind: str, total: int) -> str:
 @dataclass(frozen=True)
 class HostRow:
     """``jobs``, ``subtasks`` and ``slots`` are current; other counts are of the time range.
-    ``findings``: open ones that name the host. ``worst_rank``: their highest severity.
+    ``findings``: open, and naming the host. ``worst_rank``: their highest severity.
     """
 
     host: str
@@ -153,7 +153,7 @@ class Hosts:
 
 @dataclass(frozen=True)
 class HostJob:
-    """``name``: or the id. ``job``: with its status; None if it is no longer known."""
+    """``name``: of the job, else its id. ``job``: with status; None if it is no longer known."""
 
     row: JobHost
     name: str
@@ -184,14 +184,16 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
         since = _first_counted(events)
     if since:
         single_events = single_events.filter(at__gte=since)
-    running = (
+    loads = (
         HostLoad.objects.filter(**in_cluster)
         .order_by()
         .values("host", "cluster", "jobs", "subtasks", "slots")
     )
     finding_hosts = FindingHost.objects.filter(**in_cluster, finding__state=FindingState.OPEN)
-    worst = _by_host(finding_hosts, findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
-    for row in chain(running[: MOST_HOSTS + 1], worst):
+    open_findings = _by_host(
+        finding_hosts, findings=Count("pk"), worst_rank=Max("finding__severity_rank")
+    )
+    for row in chain(loads[: MOST_HOSTS + 1], open_findings):
         facts_by_host.setdefault((row["host"], row["cluster"]), {}).update(row)
     days = HostDay.objects.filter(**in_cluster, day__gte=first, day__lt=last)
     losses = lost(since or start, end).filter(**in_cluster)
@@ -243,22 +245,22 @@ def clusters_of(host: str) -> list[str]:
 
 
 def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
-    """Jobs on the host, most subtasks first, then those that left; and the number running."""
+    """Jobs on the host, most subtasks first, then those that left; and how many are there."""
     rows = JobHost.objects.filter(host=host, cluster__in=clusters)
     running = list(rows.filter(left_at__isnull=True).order_by("-subtasks", "id")[:MOST_JOBS])
     former = list(
         rows.filter(left_at__isnull=False).order_by("-left_at", "id")[: MOST_JOBS - len(running)]
     )
     rows_shown = [*running, *former]
-    known = known_jobs([(row.cluster, row.job_id) for row in rows_shown])
+    jobs_by_key = known_jobs([(row.cluster, row.job_id) for row in rows_shown])
     jobs = [
-        HostJob(row, job_name(known, row), known.get((row.cluster, row.job_id)))
+        HostJob(row, job_name(jobs_by_key, row), jobs_by_key.get((row.cluster, row.job_id)))
         for row in rows_shown
     ]
     return jobs, rows.filter(left_at__isnull=True).count()
 
 
-def known_jobs(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
+def known_jobs(jobs: Collection[Job]) -> dict[Job, JobCurrent]:
     """Jobs with name and status. One query."""
     jobs_with_status = JobCurrent.objects.with_status(timezone.now()).only(
         "cluster", "job_id", "name", "state", "last_seen_at"
@@ -269,15 +271,15 @@ def known_jobs(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCu
     return {(row.cluster, row.job_id): row for row in rows}
 
 
-def job_name(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent) -> str:
-    job = known.get((row.cluster, row.job_id))
+def job_name(jobs: Mapping[Job, JobCurrent], row: JobHost | HostEvent) -> str:
+    job = jobs.get((row.cluster, row.job_id))
     return (job.name if job else "") or row.job_id
 
 
 def findings_of(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> list[Finding]:
-    """Findings that name the host, open or seen in the range; open ones first, then by severity."""
+    """Findings that name the host, open or seen in the range; open first, then by severity."""
     finding_hosts = FindingHost.objects.filter(host=host, cluster__in=clusters)
     at_that_time = Q(state=FindingState.OPEN) | Q(last_seen__gte=start, first_seen__lte=end)
     findings = Finding.objects.filter(at_that_time, pk__in=finding_hosts.values("finding")).defer(
@@ -296,19 +298,14 @@ def counts_of(host: str, clusters: Sequence[str], start: datetime, end: datetime
 def concentrations(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> list[Concentration]:
-    """Each kind of event, for jobs that run or ran on the host; notable ones first."""
+    """Each kind of event, for jobs that run or ran on the host; notable kinds first."""
     placed_jobs = (
         JobHost.objects.filter(host=host, cluster__in=clusters).order_by().values("job_id")
     )
-    jobs_with_events = (
-        HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end)
-        .order_by()
-        .values("job_id")
-    )
+    in_range = HostEvent.objects.filter(cluster__in=clusters, at__gte=start, at__lte=end).order_by()
+    jobs_with_events = in_range.filter(host=host).values("job_id")
     events = (
-        HostEvent.objects.filter(cluster__in=clusters, at__gte=start, at__lte=end)
-        .filter(Q(job_id__in=placed_jobs) | Q(job_id__in=jobs_with_events))
-        .order_by()
+        in_range.filter(Q(job_id__in=placed_jobs) | Q(job_id__in=jobs_with_events))
         .values_list("kind", "cluster", "job_id")
         .annotate(on_host=Count("pk", filter=Q(host=host)), total=Count("pk"))
     )
@@ -339,13 +336,13 @@ def concentrations(
         (cluster, job_id): (on_host or 0, total or 0)
         for cluster, job_id, on_host, total in placements
     }
-    concentrations = [
+    shares = [
         concentration(kind, of_jobs, {job: subtasks.get(job, (0, 0)) for job in of_jobs})
         for kind, of_jobs in counts.items()
     ]
     kinds = [*_FORMS]
     return sorted(
-        concentrations,
+        shares,
         key=lambda share: (
             not share.is_notable,
             kinds.index(share.kind) if share.kind in kinds else len(kinds),

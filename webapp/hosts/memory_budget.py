@@ -1,11 +1,11 @@
 """Configured and used memory of a TaskManager by part, its CPU time and garbage collection.
 
-Parts and options are those of Flink's memory model (FLIP-49, FLIP-116) from 1.10 to 2.3. Used native
-memory, such as RocksDB's, is unknown: only Flink's reservations are.
+Parts and options are those of Flink's memory model (FLIP-49, FLIP-116) from 1.10 to 2.3. Used
+native memory, such as RocksDB's, is unknown: only Flink's reservations are.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -31,13 +31,13 @@ OPTIONS: Mapping[str, str] = {
     OVERHEAD: "taskmanager.memory.jvm-overhead.max",
 }
 TIGHT_RATIO = 0.85
-"""Of the configured size."""
+"""Share of the configured size."""
 BUSY_GC_RATIO = 0.1
-"""Of the time. With more, the heap is too small at any usage."""
+"""With a greater share of the time, the heap is too small at any usage."""
 ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
-"""The sufficient size of a part, in multiples of its usage; of heap, of that after a collection."""
+"""The sufficient size, in multiples of the usage; of heap, of that after a collection."""
 TIGHT_ROOM = 1.5
-"""The advised size of a nearly full part, in multiples of its size: the need is unknown."""
+"""The advised size of a nearly full part, in multiples of its size."""
 STEP_BYTES = 32 << 20
 LEAST_SPARE_RATIO = 0.1
 
@@ -61,16 +61,15 @@ class MemoryPart:
 
     @property
     def spare_bytes(self) -> int:
-        return (
-            (self.configured_bytes or 0) - (self.suggested_bytes or 0)
-            if self.state == "spare"
-            else 0
-        )
+        if self.state != "spare":
+            return 0
+        return (self.configured_bytes or 0) - (self.suggested_bytes or 0)
 
     @property
     def used_ratio(self) -> float | None:
-        known = self.used_bytes is not None and self.configured_bytes
-        return (self.used_bytes or 0) / (self.configured_bytes or 1) if known else None
+        if self.used_bytes is None or not self.configured_bytes:
+            return None
+        return self.used_bytes / self.configured_bytes
 
 
 @dataclass(frozen=True)
@@ -131,14 +130,16 @@ def budget(samples: Samples) -> TaskManagerBudget:
 
 
 def cpu_used(samples: Samples) -> float | None:
-    """Cores, on average."""
+    """Cores in use, on average."""
     used = _rate(samples, "cpu_ms")
     loads = [
         row["cpu_load"] * row["cpu_cores"]
         for row in samples
         if row["cpu_load"] is not None and row["cpu_cores"]
     ]
-    return used if used is not None else sum(loads) / len(loads) if loads else None
+    if used is not None:
+        return used
+    return sum(loads) / len(loads) if loads else None
 
 
 def _parts(
@@ -152,7 +153,9 @@ def _parts(
     if gc_ratio is not None and gc_ratio >= BUSY_GC_RATIO:
         heap = _tight(HEAP, heap.configured_bytes, heap.used_bytes)
     yield _keep_framework(heap, newest["framework_heap_bytes"])
-    direct = [_less(row["direct_used_bytes"], row["network_memory_total_bytes"]) for row in samples]
+    direct = [
+        _subtract(row["direct_used_bytes"], row["network_memory_total_bytes"]) for row in samples
+    ]
     off_heap = _part(
         OFF_HEAP,
         _sum(newest, "framework_off_heap_bytes", "task_off_heap_bytes"),
@@ -163,20 +166,18 @@ def _parts(
     yield _part(NETWORK, network, _most(samples, "network_memory_used_bytes"))
     managed, reserved = newest["managed_memory_bytes"], _most(samples, "managed_memory_used_bytes")
     # A user of managed memory reserves all of its slot's share, so its need is unknown.
-    state = (
-        "unknown"
-        if managed is None or reserved is None
-        else "spare"
-        if managed and not reserved
-        else "ok"
-    )
+    state = "ok"
+    if managed is None or reserved is None:
+        state = "unknown"
+    elif managed and not reserved:
+        state = "spare"
     yield MemoryPart(MANAGED, managed, reserved, state, 0 if state == "spare" else None)
     yield _part(
         METASPACE,
         newest["metaspace_max_bytes"] or newest["metaspace_bytes"],
         _most(samples, "metaspace_used_bytes"),
     )
-    native = [_less(row["non_heap_used_bytes"], row["metaspace_used_bytes"]) for row in samples]
+    native = [_subtract(row["non_heap_used_bytes"], row["metaspace_used_bytes"]) for row in samples]
     yield MemoryPart(OVERHEAD, newest["overhead_bytes"], _of_known(max, native), "unknown", None)
 
 
@@ -202,22 +203,12 @@ def _in_steps(size: float) -> int:
 
 def _keep_framework(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
     """Flink's own memory is not reduced."""
-    if (
-        part.suggested_bytes is None
-        or framework_bytes is None
-        or part.suggested_bytes >= framework_bytes
-    ):
+    suggested, configured = part.suggested_bytes, part.configured_bytes or 0
+    if suggested is None or framework_bytes is None or suggested >= framework_bytes:
         return part
-    is_spare = (part.configured_bytes or 0) - framework_bytes >= LEAST_SPARE_RATIO * (
-        part.configured_bytes or 0
-    )
-    return MemoryPart(
-        part.name,
-        part.configured_bytes,
-        part.used_bytes,
-        "spare" if is_spare else "ok",
-        framework_bytes if is_spare else None,
-    )
+    if configured - framework_bytes >= LEAST_SPARE_RATIO * configured:
+        return replace(part, state="spare", suggested_bytes=framework_bytes)
+    return replace(part, state="ok", suggested_bytes=None)
 
 
 def _live_heap(samples: Samples) -> int | None:
@@ -244,11 +235,11 @@ def _periods(samples: Samples, length: timedelta) -> Iterable[Samples]:
 
 def _rate(samples: Samples, counter: str) -> float | None:
     """The rate of a counter in ms, per ms; None over a restart, which resets the counter."""
-    known = [row for row in samples if row[counter] is not None]
-    if not known:
+    rows = [row for row in samples if row[counter] is not None]
+    if not rows:
         return None
-    passed_ms = known[-1]["ts"].timestamp() * 1000 - known[0]["ts"].timestamp() * 1000
-    grown_ms = known[-1][counter] - known[0][counter]
+    passed_ms = rows[-1]["ts"].timestamp() * 1000 - rows[0]["ts"].timestamp() * 1000
+    grown_ms = rows[-1][counter] - rows[0][counter]
     return float(grown_ms / passed_ms) if passed_ms > 0 and grown_ms >= 0 else None
 
 
@@ -268,5 +259,5 @@ def _sum(row: Mapping[str, Any], *names: str) -> int | None:
     return None if None in values else sum(values)
 
 
-def _less(whole: int | None, part: int | None) -> int | None:
+def _subtract(whole: int | None, part: int | None) -> int | None:
     return None if whole is None or part is None else max(whole - part, 0)

@@ -1,5 +1,5 @@
 """The sizes that Flink derives from the memory settings of a TaskManager, from 1.10 to 2.3, and
-settings that lead to wanted sizes.
+settings that lead to required sizes.
 
 Flink starts from the first of these that is set: task heap and managed memory, total Flink memory,
 total process memory. Unset parts are a fraction within a range. The rest is heap, or network memory
@@ -60,7 +60,7 @@ class Refused(Exception):
 
 
 def derived_sizes(configuration: Mapping[str, Any], version: str | None) -> Sizes:
-    """Raises :class:`Refused`."""
+    """Sizes of all parts. Raises :class:`Refused`."""
     sizes = _read_sizes(configuration, version)
     fractions = {
         name: _fraction(configuration.get(name), default) for name, default in _FRACTIONS.items()
@@ -175,7 +175,8 @@ def _read_sizes(configuration: Mapping[str, Any], version: str | None) -> dict[s
     if any(name == _BUFFERS or name.startswith(f"{_OLD_NETWORK}.m") for name in configuration):
         raise Refused
     sizes = dict(_DEFAULTS)
-    if (known := release(version)) is not None and known >= _UNBOUNDED_SINCE:
+    flink = release(version)
+    if flink is not None and flink >= _UNBOUNDED_SINCE:
         sizes[f"{_NETWORK}.max"] = _NO_LIMIT
     for name in _SIZE_OPTIONS:
         if name in configuration:

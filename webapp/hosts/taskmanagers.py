@@ -40,7 +40,7 @@ class TaskManagerOnHost:
 @dataclass(frozen=True)
 class TaskManagersOfTime:
     """``since``: later than requested if there are very many samples. ``unreadable``: the lake did
-    not answer. ``left_out``: the number of TaskManagers beyond the limit.
+    not answer. ``left_out``: number beyond the limit.
     """
 
     rows: Sequence[TaskManagerOnHost]
@@ -66,7 +66,7 @@ def taskmanagers_of(
                 COLUMNS,
                 MOST_SAMPLES,
             )
-        except Exception:  # The lake may be any storage, with any error.
+        except Exception:  # The lake may raise any error.
             log.exception("Samples of TaskManagers on %s could not be read from the lake", host)
             unreadable = True
             continue
@@ -91,12 +91,12 @@ def _events_by_taskmanager(
     ).exclude(taskmanager_id=None)
     by_taskmanager = events.order_by().values_list("cluster", "taskmanager_id")
     counts = by_taskmanager.annotate(declined=COUNTS["declines"], failed=COUNTS["failures"])
-    events_by_taskmanager: dict[tuple[str, str], dict[str, Any]] = {
+    events_of: dict[tuple[str, str], dict[str, Any]] = {
         (cluster, name): {"declines": declines, "failures": failures}
         for cluster, name, declines, failures in counts[:MOST_LOST]
     }
     losses = lost(start, end).filter(host=host, cluster__in=clusters).order_by("ended_at")
     for life in losses[:MOST_LOST]:
         of_loss = {"lost_at": life.ended_at, "lost_by": life.ended_by}
-        events_by_taskmanager.setdefault((life.cluster, life.taskmanager_id), {}).update(of_loss)
-    return events_by_taskmanager
+        events_of.setdefault((life.cluster, life.taskmanager_id), {}).update(of_loss)
+    return events_of

@@ -20,7 +20,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts import lookup
 from webapp.hosts.filters import HostsFilters
 from webapp.hosts.lives import ended_words, jobs_that_lost, lost
-from webapp.hosts.lookup import job_name, known_jobs
+from webapp.hosts.lookup import Job, job_name, known_jobs
 from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.lib import scopes
@@ -49,7 +49,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class HostTimeline:
-    """``moments``, newest first. ``left_out``: older ones are beyond the limit."""
+    """``moments``, newest first. ``left_out``: older moments are beyond the limit."""
 
     moments: Sequence[Moment]
     left_out: bool = False
@@ -62,28 +62,26 @@ def timeline(
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
-    lost = list(jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])))
+    with_jobs = list(jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])))
     known = known_jobs(
-        {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in lost for job in jobs}
+        {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in with_jobs for job in jobs}
     )
-    moments = [*_moments(rows, known), *_losses(lost, known)]
+    moments = [*_moments(rows, known), *_losses(with_jobs, known)]
     # Before the oldest event that was read, events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
-    within = sorted(
+    in_range = sorted(
         (moment for moment in moments if since <= moment.at <= end),
         key=lambda moment: (moment.at, moment.title),
         reverse=True,
     )
     return HostTimeline(
-        within[:MOST_MOMENTS], len(rows) > MOST_MOMENTS or len(within) > MOST_MOMENTS
+        in_range[:MOST_MOMENTS], len(rows) > MOST_MOMENTS or len(in_range) > MOST_MOMENTS
     )
 
 
-def _moments(
-    rows: Sequence[HostEvent], known: Mapping[tuple[str, str], JobCurrent]
-) -> Iterator[Moment]:
+def _moments(rows: Sequence[HostEvent], known: Mapping[Job, JobCurrent]) -> Iterator[Moment]:
     for event in rows:
-        triggered = epoch_ms(event.trigger_time) if event.trigger_time else None
+        trigger_ms = epoch_ms(event.trigger_time) if event.trigger_time else None
         title, detail = _title_and_detail(event)
         yield Moment(
             event.at,
@@ -93,15 +91,15 @@ def _moments(
             ((event.cluster, event.job_id, job_name(known, event)),),
             event.taskmanager_id or "",
             event.checkpoint_id,
-            triggered,
+            trigger_ms,
         )
 
 
 def _losses(
-    lost: Iterable[tuple[TaskManagerLife, list[tuple[str, str]]]],
-    known: Mapping[tuple[str, str], JobCurrent],
+    losses: Iterable[tuple[TaskManagerLife, list[Job]]],
+    known: Mapping[Job, JobCurrent],
 ) -> Iterator[Moment]:
-    for life, jobs in lost:
+    for life, jobs in losses:
         if life.ended_at is not None:
             yield Moment(
                 life.ended_at,
@@ -142,7 +140,7 @@ def _title_and_detail(row: HostEvent) -> tuple[str, str]:
 
 def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
     """Clusters with a host of this name, and those to show: the requested cluster or all. A
-    requested one is shown in any case, since pages link to hosts that have no rows.
+    requested cluster is shown in any case, since pages link to hosts that have no rows.
     """
     known = lookup.clusters_of(host)
     chosen = request.GET.get("cluster", "")
@@ -229,10 +227,9 @@ def _timeline_context(
 @require_GET
 def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
-    start, end = time_range.from_time, time_range.to_time
     clusters = clusters_of_page(request, host)[1]
     context = {
-        "taskmanagers": taskmanagers_of(host, clusters, start, end),
+        "taskmanagers": taskmanagers_of(host, clusters, time_range.from_time, time_range.to_time),
         "several": len(clusters) > 1,
         "time_range": time_range,
     }
@@ -242,14 +239,13 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
 @require_GET
 def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
-    start, end = time_range.from_time, time_range.to_time
     key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
     lives = list(TaskManagerLife.objects.filter(**key).order_by("-life")[:LIVES_SHOWN])
     events = HostEvent.objects.filter(**key)
     if not lives and not events.exists():
         raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
     host = lives[0].host if lives else events.values_list("host", flat=True)[0]
-    losses = lost(start, end).filter(**key)
+    losses = lost(time_range.from_time, time_range.to_time).filter(**key)
     context: dict[str, Any] = {
         "cluster": cluster,
         "taskmanager_id": taskmanager_id,
@@ -267,7 +263,7 @@ LABEL_OF_CLUSTER = ClusterLabels("name")
 def host_rows(
     filters: HostsFilters, start: datetime, end: datetime
 ) -> tuple[lookup.Hosts, list[lookup.HostRow]]:
-    """All hosts, and the matching ones, worst first; both empty if a parameter is invalid."""
+    """All hosts, and those that match, worst first; both empty if a parameter is invalid."""
     if not filters.is_valid():
         return lookup.Hosts((), start), []
     values = filters.values

@@ -3,7 +3,6 @@ from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.lib.badges import UNKNOWN, Badge
 
-ACKNOWLEDGED = Badge("acknowledged", "✓", "done")
 _STATES: dict[str, Badge] = {
     IncidentState.CLOSED: Badge("closed", "■", "ok"),
     IncidentState.MERGED: Badge("part of another", "■", "unknown"),
@@ -12,6 +11,6 @@ _STATES: dict[str, Badge] = {
 
 def state_badge(incident: Incident) -> Badge:
     if incident.state == IncidentState.OPEN:
-        severe = severity_badge(incident.severity)
-        return Badge("open", severe.shape, severe.tone)
+        severity = severity_badge(incident.severity)
+        return Badge("open", severity.shape, severity.tone)
     return _STATES.get(incident.state, UNKNOWN)

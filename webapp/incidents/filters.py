@@ -39,5 +39,5 @@ class IncidentFilters(OfJob):
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
         """Pages list open incidents by severity, then past ones, newest first."""
-        worst = (KeysetColumn("severity_rank", descending=True), *self.order)
-        return worst if self.values.get("state") == IncidentState.OPEN else self.order
+        worst_first = (KeysetColumn("severity_rank", descending=True), *self.order)
+        return worst_first if self.values.get("state") == IncidentState.OPEN else self.order

@@ -42,53 +42,53 @@ class Joined:
 
 
 def join(findings: Sequence[Finding], now: datetime) -> Joined:
-    """Assign ``findings``, and those that belong with them, to incidents. Call in a transaction."""
+    """Assign ``findings``, and findings related to them, to incidents. Call in a transaction."""
     if not findings:
         return Joined()
     candidates = _load_candidates(findings)
-    of_finding = dict(
+    incident_of = dict(
         IncidentMember.objects.filter(finding__in=list(candidates)).values_list(
             "finding_id", "incident_id"
         )
     )
     changed = {finding.pk for finding in findings}
-    touched, merged, new = set[int](), dict[int, int](), list[frozenset[int]]()
-    for keys in incidents(candidates.values(), of_finding):
+    changed_incidents, merged, new_groups = set[int](), dict[int, int](), list[frozenset[int]]()
+    for keys in incidents(candidates.values(), incident_of):
         if not keys & changed:
             continue
-        ids = {of_finding[key] for key in keys if key in of_finding}
+        ids = {incident_of[key] for key in keys if key in incident_of}
         if not ids:
-            new.append(keys)
+            new_groups.append(keys)
             continue
         target = min(ids)
         merged |= {other: target for other in ids if other != target}
-        touched.add(target)
-        _assign(of_finding, keys, target)
+        changed_incidents.add(target)
+        _assign(incident_of, keys, target)
     new_rows = Incident.objects.bulk_create(
-        [_new_incident(candidates, keys, now) for keys in new], batch_size=ROWS_AT_ONCE
+        [_new_incident(candidates, keys, now) for keys in new_groups], batch_size=ROWS_AT_ONCE
     )
-    for row, keys in zip(new_rows, new, strict=True):
-        touched.add(row.pk)
-        _assign(of_finding, keys, row.pk)
+    for row, keys in zip(new_rows, new_groups, strict=True):
+        changed_incidents.add(row.pk)
+        _assign(incident_of, keys, row.pk)
     _merge(merged)
-    _write_members(of_finding)
+    _write_members(incident_of)
     outline(
-        touched,
+        changed_incidents,
         {
-            key: (candidates[key], of_finding[key])
-            for key in of_finding
-            if of_finding[key] in touched and key in candidates
+            key: (candidates[key], incident_of[key])
+            for key in incident_of
+            if incident_of[key] in changed_incidents and key in candidates
         },
     )
-    rows = Incident.objects.in_bulk([*{of_finding[key] for key in changed}, *merged])
+    rows = Incident.objects.in_bulk([*{incident_of[key] for key in changed}, *merged])
     return Joined(
-        {key: rows[of_finding[key]] for key in changed if of_finding.get(key) in rows},
+        {key: rows[incident_of[key]] for key in changed if incident_of.get(key) in rows},
         {rows[other].uid: rows[target].uid for other, target in merged.items()},
     )
 
 
 def forget_deleted_findings() -> int:
-    """Remove members without finding, and update their incidents. Returns how many."""
+    """Remove members without finding, and update their incidents. Returns how many members."""
     orphaned = list(
         IncidentMember.objects.filter(finding__isnull=True)
         .order_by("incident")
@@ -100,21 +100,22 @@ def forget_deleted_findings() -> int:
     return len(orphaned)
 
 
-def _assign(of_finding: dict[int, int], keys: Iterable[int], incident: int) -> None:
-    of_finding.update(dict.fromkeys(keys, incident))
+def _assign(incident_of: dict[int, int], keys: Iterable[int], incident: int) -> None:
+    incident_of.update(dict.fromkeys(keys, incident))
 
 
 def _load_candidates(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
     """``findings`` and all that may belong with them."""
     candidates = _load(Q(pk__in=[finding.pk for finding in findings]))
-    since = min(row.first_seen for row in candidates.values()) - max(LONGEST_HOLD, RECURS_WITHIN)
-    until = max(row.last_seen for row in candidates.values()) + max(LONGEST_HOLD, RECURS_WITHIN)
+    reach = max(LONGEST_HOLD, RECURS_WITHIN)
+    since = min(row.first_seen for row in candidates.values()) - reach
+    until = max(row.last_seen for row in candidates.values()) + reach
     ids: dict[str, set[str]] = defaultdict(set)
     for row in candidates.values():
         ids[row.cluster].add(row.job)
     changed = list(candidates.values())
-    for cluster, of_cluster in ids.items():
-        for some_jobs in chunks(sorted(of_cluster), ROWS_AT_ONCE):
+    for cluster, job_ids in ids.items():
+        for some_jobs in chunks(sorted(job_ids), ROWS_AT_ONCE):
             candidates |= _load(
                 Q(
                     cluster=cluster,
@@ -189,16 +190,16 @@ def _merge(merged: Mapping[int, int]) -> None:
         Incident.objects.filter(pk=merged_id).update(merged_into=target, state=IncidentState.MERGED)
 
 
-def _write_members(of_finding: Mapping[int, int]) -> None:
+def _write_members(incident_of: Mapping[int, int]) -> None:
     stored = dict(
-        IncidentMember.objects.filter(finding__in=list(of_finding)).values_list(
+        IncidentMember.objects.filter(finding__in=list(incident_of)).values_list(
             "finding_id", "incident_id"
         )
     )
     IncidentMember.objects.bulk_create(
         [
             IncidentMember(incident_id=incident, finding_id=key)
-            for key, incident in of_finding.items()
+            for key, incident in incident_of.items()
             if key not in stored
         ],
         batch_size=ROWS_AT_ONCE,

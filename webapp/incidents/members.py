@@ -36,7 +36,7 @@ def from_row(row: Finding) -> IncidentFinding:
 
 
 def members(incident: Incident) -> list[Member]:
-    """The newest ``MOST_MEMBERS`` and the cause, in at most two queries."""
+    """The newest ``MOST_MEMBERS`` and the cause."""
     findings = Finding.objects.filter(incident_member__incident=incident)
     rows = list(findings.order_by("-last_seen", "-pk")[:MOST_MEMBERS])
     if incident.cause_id is not None and incident.cause_id not in {row.pk for row in rows}:

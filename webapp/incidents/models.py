@@ -116,7 +116,7 @@ class Incident(models.Model):
 
 @scoped_as("incidents.Incident", by="incident")
 class IncidentMember(models.Model):
-    """A finding of an incident. After the finding's deletion, the next evaluation removes it."""
+    """A finding of an incident. After a finding's deletion, the next evaluation removes the member."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="members")
     finding = models.OneToOneField(

@@ -4,14 +4,13 @@ from collections.abc import Collection, Mapping
 from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery
 
 from spark_jobs.diagnosis.incidents import MOST_COMPARED, IncidentFinding, cause_of
-from webapp.findings.choices import SEVERITY_RANK, FindingState
+from webapp.findings.choices import SEVERITY_OF_RANK, FindingState
 from webapp.findings.models import Finding
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.members import from_row
 from webapp.incidents.models import Incident
 from webapp.lib.row_updates import write
 
-SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 OF_CAUSE = ("cluster", "job_id", "job_name", "rule", "title")
 WRITTEN = (
     *OF_CAUSE,
@@ -28,7 +27,9 @@ WRITTEN = (
 
 
 def outline(ids: Collection[int], loaded: Mapping[int, tuple[IncidentFinding, int]]) -> None:
-    """Update incidents. ``loaded``: findings at hand, with their incident. Call in a transaction."""
+    """Update incidents. ``loaded``: finding key → finding and key of its incident, as far as they
+    are read already. Call in a transaction.
+    """
     counts_by_incident = {
         row["incident_member__incident"]: row
         for row in Finding.objects.filter(incident_member__incident__in=ids)
@@ -44,11 +45,11 @@ def outline(ids: Collection[int], loaded: Mapping[int, tuple[IncidentFinding, in
         )
     }
     jobs = _logical_jobs(ids)
-    loaded_of: dict[int, list[IncidentFinding]] = defaultdict(list)
+    loaded_by_incident: dict[int, list[IncidentFinding]] = defaultdict(list)
     for finding, incident in loaded.values():
-        loaded_of[incident].append(finding)
+        loaded_by_incident[incident].append(finding)
     rows = list(Incident.objects.filter(pk__in=ids))
-    causes = {row.pk: _cause(row, loaded_of[row.pk]) for row in rows}
+    causes = {row.pk: _cause(row, loaded_by_incident[row.pk]) for row in rows}
     causing_findings = Finding.objects.in_bulk([pk for pk in causes.values() if pk is not None])
     reopened: list[int] = []
     for row in rows:
@@ -58,17 +59,11 @@ def outline(ids: Collection[int], loaded: Mapping[int, tuple[IncidentFinding, in
                 setattr(row, name, getattr(row.cause, name))
         counts = counts_by_incident.get(row.pk)
         if counts is None:
-            row.state, row.ended_at, row.finding_count = (
-                IncidentState.CLOSED,
-                row.ended_at or row.last_seen,
-                0,
-            )
+            row.state, row.finding_count = IncidentState.CLOSED, 0
+            row.ended_at = row.ended_at or row.last_seen
             continue
-        row.finding_count, row.job_count, row.severity_rank = (
-            counts["findings"],
-            jobs.get(row.pk, 0),
-            counts["rank"],
-        )
+        row.finding_count, row.job_count = counts["findings"], jobs.get(row.pk, 0)
+        row.severity_rank = counts["rank"]
         row.severity = SEVERITY_OF_RANK[row.severity_rank]
         row.began_at, row.last_seen = counts["began"], counts["last"]
         if counts["open"] and row.state == IncidentState.CLOSED and row.is_acknowledged:

@@ -103,14 +103,14 @@ def _pressure_charts(view: JobView, attempts: ShownAttempts) -> Iterator[NotedPa
         Line(gettext("out of sources"), ACCENT, rates.from_sources),
         Line(gettext("into sinks"), OK, rates.into_sinks),
     )
-    if known := _known_lines(*records):
-        figure = lines(known, rates.starts, per_second_text)
+    if series := _known_lines(*records):
+        figure = lines(series, rates.starts, per_second_text)
         yield Part("records", gettext("Records per second"), figure, 70), ""
-    if known := _known_lines(Line(gettext("not read"), ACCENT, rates.pending_records)):
-        figure = lines(known, rates.starts, count_text)
+    if series := _known_lines(Line(gettext("not read"), ACCENT, rates.pending_records)):
+        figure = lines(series, rates.starts, count_text)
         yield Part("pending", gettext("Records that sources have not read"), figure, 60), ""
-    if known := _known_lines(Line(gettext("lag"), ACCENT, rates.lag_ms)):
-        figure = lines(known, rates.starts, duration_text, tick_step_ms)
+    if series := _known_lines(Line(gettext("lag"), ACCENT, rates.lag_ms)):
+        figure = lines(series, rates.starts, duration_text, tick_step_ms)
         yield Part("lag", gettext("Source lag: age of what sources emit"), figure, 60), ""
 
 

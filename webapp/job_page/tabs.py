@@ -36,8 +36,6 @@ DEFERRED_FIELDS = ("declines", "late_messages", "failure_message", "exception")
 
 @dataclass(frozen=True)
 class PageData:
-    """The data of the page that several tabs use."""
-
     request: HttpRequest
     view: JobView
     attempts: ShownAttempts
@@ -109,9 +107,9 @@ def _runtime(data: PageData) -> dict[str, Any]:
     exception_rows = JobException.objects.filter(**of_job, ts__gte=start, ts__lte=end)
     exceptions = list(exception_rows.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
     totals = outage_totals(view.job, start, end)
-    newest = outages(view.job, start, end)[::-1][:OUTAGES_SHOWN] if totals.count else ()
+    newest_outages = outages(view.job, start, end)[::-1][:OUTAGES_SHOWN] if totals.count else ()
     return {
-        "outages": {**vars(totals), "shown": newest},
+        "outages": {**vars(totals), "shown": newest_outages},
         "events": page(filters.qs, filters.order, parameters.get("events", ""), EVENTS_A_PAGE),
         "event_filters": filters,
         "event_kinds": list(events.order_by("kind").values_list("kind", flat=True).distinct()),
@@ -134,7 +132,6 @@ TABS: Mapping[str, tuple[str, Callable[[PageData], dict[str, Any]]]] = {
 
 
 def content(data: PageData) -> dict[str, Any]:
-    """The content of the requested tab, by default the first."""
     parameters = data.request.GET
     name = parameters.get("tab") or ("runtime" if LOG_PARAMETERS & parameters.keys() else "")
     tab = name if name in TABS else next(iter(TABS))

@@ -1,4 +1,4 @@
-"""``python -m webapp.launch``: runs all of Weir on this machine until Ctrl-C: supervisord runs the
+"""``python -m webapp.launch``: runs all of Weir on this machine until Ctrl-C. supervisord runs the
 programs of ``programs.conf``. Exit code 0 after a normal stop, 1 if a part could not be started, 2
 if this machine or a setting is refused.
 """
@@ -22,10 +22,13 @@ from webapp.config.readers import RefusedSetting
 from webapp.launch import variables
 from webapp.launch.home import Home, InstanceRuns
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 SERVES_WITHIN_S = 180
 STOPS_WITHIN_S = 40
 ANSWERS_WITHIN_S = 10
+
+
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Failed(Exception):
@@ -43,8 +46,8 @@ def main() -> int:
         settings = Environment()
     except RefusedSetting as refusal:
         return _refuse(refusal)
-    # As in `make run`; they print their own messages.
-    checks = [sys.executable, str(HERE / "preflight.py"), "java", "home", "bind", "disk"]
+    # The checks of `make run`, which print their own messages.
+    checks = [sys.executable, str(FOLDER / "preflight.py"), "java", "home", "bind", "disk"]
     if subprocess.run(checks, check=False).returncode:
         return 2
     os.umask(settings.umask)
@@ -62,7 +65,7 @@ def _refuse(reason: Exception) -> int:
 
 
 def _run(settings: Environment, home: Home) -> int:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _STOPS:
         signal.signal(number, _stop)
     programs: subprocess.Popen[bytes] | None = None
     code = 0
@@ -93,7 +96,7 @@ def _run(settings: Environment, home: Home) -> int:
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _STOPS:
         signal.signal(number, signal.SIG_DFL)
     raise Stopped
 
@@ -103,7 +106,7 @@ def _prepare(home: Home, environment: Mapping[str, str]) -> str:
     log = home.folder("logs") / "prepare.log"
     with log.open("w") as errors:
         command = leashed([sys.executable, "-m", "webapp.launch.prepare"])
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             env=environment,
             cwd=PROJECT_DIR,
@@ -112,11 +115,11 @@ def _prepare(home: Home, environment: Mapping[str, str]) -> str:
             text=True,
             check=False,
         )
-    if done.returncode:
+    if result.returncode:
         last = (log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
         raise Failed(f"The database could not be prepared: {last}. Log: {log}")
     _say(f"  Database ready ({time.monotonic() - began:.1f} s)")
-    return done.stdout.strip()
+    return result.stdout.strip()
 
 
 def _supervisord(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -126,7 +129,7 @@ def _supervisord(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
             "-m",
             "supervisor.supervisord",
             "--configuration",
-            str(HERE / "programs.conf"),
+            str(FOLDER / "programs.conf"),
         ]
     )
     return subprocess.Popen(
@@ -135,7 +138,7 @@ def _supervisord(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
 
 
 def _wait_until_served(bind: str, home: Home, programs: subprocess.Popen[bytes]) -> None:
-    address = _reachable(bind)
+    address = _reachable_address(bind)
     began = time.monotonic()
     while not _answers(f"http://{address}/healthz"):
         if programs.poll() is not None:
@@ -155,7 +158,7 @@ def _find_ended(programs: subprocess.Popen[bytes], home: Home) -> Failed:
     )
 
 
-def _reachable(bind: str) -> str:
+def _reachable_address(bind: str) -> str:
     host, _, port = bind.rpartition(":")
     try:
         is_every = ip_address(host.strip("[]")).is_unspecified

@@ -5,8 +5,8 @@ from webapp.launch.home import Home, free_port, listens, write_privately
 
 
 def ports_of(home: Home) -> list[int]:
-    """A port for each cluster, if possible that of the previous start. Stored in the home, from
-    which the addresses of the clusters are set.
+    """A port for each cluster, if possible the same as before. :mod:`webapp.fleet.demo` reads them
+    from the home, for the addresses of the clusters.
     """
     file = home.folder("demo") / "ports"
     try:

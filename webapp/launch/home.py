@@ -39,14 +39,14 @@ class Home:
     root: Path
 
     def folder(self, *names: str) -> Path:
-        """Created if needed, private to its user."""
+        """The folder, created if needed, private to its user."""
         path = self.root.joinpath(*names)
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         return path
 
     def lock(self, who: str) -> IO[str]:
-        """Until the returned file is closed or the process ends. Raises :class:`InstanceRuns`.
-        ``webapp/launch/preflight.py`` reads the same file.
+        """Locks until the returned file is closed or the process ends. Raises
+        :class:`InstanceRuns`. ``webapp/launch/preflight.py`` reads the same file.
         """
         handle = (self.folder() / "instance.lock").open("a+")
         try:

@@ -1,5 +1,5 @@
 """The environment variables of the programs of ``make run``, which are sections of
-``programs.conf``. ``make bench BENCH=idle`` compares memory and CPU of an idle Weir with budgets.
+``programs.conf``.
 """
 
 import importlib.util
@@ -29,16 +29,20 @@ class BadHeap(Exception):
     """WEIR_SPARK_HEAP is invalid; the message says what is valid."""
 
 
-def program_variables(settings: Environment, home: Home, own: Mapping[str, str]) -> dict[str, str]:
-    """``own``: variables of this process, to which those of the programs are added. Redis and Spark
-    are only started if ``own`` has no address of them. Raises :class:`BadHeap`.
+def program_variables(
+    settings: Environment, home: Home, inherited: Mapping[str, str]
+) -> dict[str, str]:
+    """Adds the variables of the programs to those of this process (``inherited``). Redis and Spark
+    are only started if ``inherited`` has no address of them. Raises :class:`BadHeap`.
     """
     celery = f"{shlex.quote(sys.executable)} -m celery --app webapp.config.celery"
     return {
-        **own,
+        **inherited,
         "WEIR_HOME": str(home.root),
         "WEIR_BIND": settings.bind,
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_DIR), own.get("PYTHONPATH", "")])),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [str(PROJECT_DIR), inherited.get("PYTHONPATH", "")])
+        ),
         "PYTHONUNBUFFERED": "1",
         "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
         "WEIR_LEASH": shlex.join(
@@ -47,14 +51,14 @@ def program_variables(settings: Environment, home: Home, own: Mapping[str, str])
         "WEIR_PYTHON": shlex.quote(sys.executable),
         "WEIR_CELERY": celery,
         "WEIR_WORKER": _WORKER,
-        **_redis(home, own),
-        **_spark(home, own),
+        **_redis(home, inherited),
+        **_spark(home, inherited),
         **_demo(settings, home),
     }
 
 
 def heap(size: str) -> str:
-    """In the JVM's format: ``3g``, ``1500m``."""
+    """``size`` in the JVM's format: ``3g``, ``1500m``."""
     if size and not _HEAP.fullmatch(size):
         raise BadHeap(
             f"The environment variable WEIR_SPARK_HEAP is {size!r}, but must be a size such as 3g "
@@ -64,7 +68,7 @@ def heap(size: str) -> str:
 
 
 def spark_home() -> Path:
-    """In the pip package; the web application never imports pyspark."""
+    """The folder of the pip package; the web application never imports pyspark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(
@@ -88,30 +92,30 @@ def redis_server() -> str:
     )
 
 
-def _redis(home: Home, own: Mapping[str, str]) -> dict[str, str]:
+def _redis(home: Home, inherited: Mapping[str, str]) -> dict[str, str]:
     path = home.socket_path("redis.sock")
     server = {
         "WEIR_REDIS_SERVER": shlex.quote(redis_server()),
         "WEIR_REDIS_SOCKET": shlex.quote(str(path)),
     }
-    if own.get("WEIR_REDIS_URL"):
+    if inherited.get("WEIR_REDIS_URL"):
         return server | {"WEIR_RUNS_REDIS": "false"}
     return server | {"WEIR_RUNS_REDIS": "true", "WEIR_REDIS_URL": f"unix://{path}"}
 
 
-def _spark(home: Home, own: Mapping[str, str]) -> dict[str, str]:
+def _spark(home: Home, inherited: Mapping[str, str]) -> dict[str, str]:
     home.folder("spark", "local")
     port = free_port()
-    (umask,) = privacy.hadoop_users(own).items()
+    (umask,) = privacy.hadoop_users(inherited).items()
     server = {
         "WEIR_SPARK_HOME": str(spark_home()),
-        "WEIR_SPARK_HEAP": heap(own.get("WEIR_SPARK_HEAP", "")),
+        "WEIR_SPARK_HEAP": heap(inherited.get("WEIR_SPARK_HEAP", "")),
         "WEIR_SPARK_PORT": str(port),
         "WEIR_SPARK_CODE": f"{own_code.ON_WORKERS}={own_code.digest()}",
         "WEIR_SPARK_UMASK": "=".join(umask),
         "PYSPARK_PYTHON": sys.executable,
     }
-    if own.get("SPARK_REMOTE") or own.get("SPARK_MASTER"):
+    if inherited.get("SPARK_REMOTE") or inherited.get("SPARK_MASTER"):
         return server | {"WEIR_RUNS_SPARK": "false"}
     # Without TLS, the client sends a token only to the name `localhost`.
     client = {

@@ -19,14 +19,13 @@ from ingest.parent_death import die_with_parent
 from webapp.launch.access_log import AccessLog
 
 MOST_CONNECTIONS = 400
-"""Per process. A connection is an open file, and may have a second one that buffers its response.
-"""
+"""Per process. A connection is an open file, and its response may be buffered in a second one."""
 IDLE_S = 60
 HEADER_BYTES = 64 * 1024
 BODY_BYTES = 16 * 1024 * 1024
 ANSWER_BYTES = 256 * 1024 * 1024
-"""Buffered for a slow client, in a temporary file from 1 MiB on, before the thread waits for the
-client.
+"""A response is buffered up to this size for a slow client, in a temporary file from 1 MiB on,
+before the thread waits for the client.
 """
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
@@ -112,9 +111,9 @@ def _supervise(children: Sequence[int]) -> int:
         signal.signal(number, stop)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     ended, _status = os.wait()
-    others = [child for child in children if child != ended]
-    _end(others)
-    for child in others:
+    remaining = [child for child in children if child != ended]
+    _end(remaining)
+    for child in remaining:
         os.waitpid(child, 0)
     return 0 if is_stopping else 1
 

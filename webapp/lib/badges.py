@@ -33,7 +33,7 @@ UNKNOWN = Badge("unknown", "?", "unknown")
 
 
 def as_far_as_known(badge: Badge, is_known: bool) -> Badge:
-    """Without tone and shape of "ok" if the current state is unknown."""
+    """The badge, without tone and shape of "ok" if the current state is unknown."""
     if is_known or badge.tone != "ok":
         return badge
     return Badge(badge.english, UNKNOWN.shape, UNKNOWN.tone)

@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
 from ingest import log_lines
-from webapp.config.damaged_database import is_damaged, repair_advice
+from webapp.config.damaged_database import is_damaged, primary_code, repair_advice
 from webapp.lib.api.errors import plain_error
 from webapp.lib.api.json_errors import PREFIX
 from webapp.lib.translations import gettext_lazy as _
@@ -29,8 +29,6 @@ RETRY_AFTER_S, AWAY_RETRY_AFTER_S = "60", "5"
 _BY_STATE = {"25006": READ_ONLY, "53100": FULL}
 """SQLSTATE: read_only_sql_transaction, disk_full."""
 _BY_CODE = {sqlite3.SQLITE_READONLY: READ_ONLY, sqlite3.SQLITE_FULL: FULL}
-_PRIMARY = 0xFF
-"""Mask for SQLite's extended result codes, which have the primary code in the lowest byte."""
 SILENT = _("It answers no query.")
 UNREACHABLE = _("No connection to it can be made.")
 STARTS_OR_STOPS = _("It is being started or stopped.")
@@ -52,7 +50,7 @@ def why_refused(error: BaseException | None) -> str:
     """Why the database refused to write, as a sentence; "" for other errors."""
     cause = error.__cause__ if isinstance(error, DatabaseError) else None
     if isinstance(cause, sqlite3.Error):
-        return _BY_CODE.get(getattr(cause, "sqlite_errorcode", 0) & _PRIMARY, "")
+        return _BY_CODE.get(primary_code(cause), "")
     return _BY_STATE.get(getattr(cause, "sqlstate", None) or "", "")
 
 
@@ -70,7 +68,7 @@ def why_away(error: BaseException | None) -> str:
 
 
 def why_file_is_away(error: sqlite3.Error) -> str:
-    return _AWAY_BY_CODE.get(getattr(error, "sqlite_errorcode", 0) & _PRIMARY, "")
+    return _AWAY_BY_CODE.get(primary_code(error), "")
 
 
 def failed(request: HttpRequest) -> HttpResponse:

@@ -36,7 +36,7 @@ _start_lock = threading.Lock()
 
 
 def why_away() -> str:
-    """A sentence; "" while the database answers, and in processes that serve no pages."""
+    """Why the database is away; "" while it answers, and in processes that serve no pages."""
     if not settings.SERVES_PAGES:
         return ""
     if connection.vendor == "sqlite":

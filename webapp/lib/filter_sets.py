@@ -30,7 +30,7 @@ class ListFilters(FilterSet):
     """Alias of a parameter → its name."""
     time_field: ClassVar[str] = ""
     order: ClassVar[tuple[KeysetColumn, ...]] = (KeysetColumn("id"),)
-    """Order in the API, and on pages that have no other. With a ``time_field``: newest first."""
+    """Order in the API, and on pages without another order. With ``time_field``: newest first."""
     defaults: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -69,7 +69,7 @@ class ListFilters(FilterSet):
 
     @property
     def is_narrowed(self) -> bool:
-        """Beyond the page's defaults; sorting does not count."""
+        """Whether the filters differ from the page's defaults; sorting does not count."""
         return any(
             name in self.filters and name != SORT and self.defaults.get(name) != text
             for name, text in (self.data or {}).items()
@@ -80,7 +80,6 @@ class ListFilters(FilterSet):
         return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]  # is set
 
     def check(self) -> None:
-        """Raises :class:`WrongParameters`."""
         if not self.is_valid():
             raise WrongParameters(self.explanation)
 

@@ -90,8 +90,10 @@ def counted(value: Any) -> str:
         ) or gettext("none")
     if isinstance(value, list | tuple):
         return ", ".join(counted(item) for item in value) or gettext("none")
-    if value is None or isinstance(value, bool):
-        return quantities.UNKNOWN if value is None else gettext("yes") if value else gettext("no")
+    if value is None:
+        return quantities.UNKNOWN
+    if isinstance(value, bool):
+        return gettext("yes") if value else gettext("no")
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -110,13 +112,11 @@ def _counts_any(value: Any) -> bool:
 
 @register.filter
 def age(instant: datetime | None, at: datetime) -> str:
-    """``{{ job.last_completed_at|age:now }}``."""
     return instants.age_text(instant, at)
 
 
 @register.filter
 def span(start: datetime | None, end: datetime | None) -> str:
-    """``{{ job.start_time|span:job.end_time }}``."""
     return instants.span_text(start, end)
 
 
@@ -138,8 +138,8 @@ def query_of(*parts: str, **parameters: Any) -> str:
     """``{% query_of range_query rule=alert.rule %}``: the parameters that have a value; "" if none
     has.
     """
-    present = {name: value for name, value in parameters.items() if value not in (None, "")}
-    encoded = "&".join(filter(None, [*parts, urlencode(present, doseq=True)]))
+    values = {name: value for name, value in parameters.items() if value not in (None, "")}
+    encoded = "&".join(filter(None, [*parts, urlencode(values, doseq=True)]))
     return f"?{encoded}" if encoded else ""
 
 
@@ -151,7 +151,7 @@ def of(mapping: Mapping[str, Any], key: str) -> Any:
 
 @register.filter
 def words(code: str | None) -> str:
-    """'start_delay' → 'start delay'; with ``area``, in its translation."""
+    """'start_delay' → 'start delay', translated if possible."""
     code = code or quantities.UNKNOWN
     spaced = code_words.spaced(code)
     translated = gettext(spaced)
@@ -189,7 +189,7 @@ def first_line(text: str | None) -> str:
 
 @register.filter
 def iso_clock(text: Any) -> str:
-    """Of ISO text or epoch milliseconds in a JSON column."""
+    """The time of day of ISO text or epoch milliseconds in a JSON column."""
     return instants.clock_text(instants.from_json(text))
 
 

@@ -6,7 +6,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def whole(text: Any, default: int) -> int:
-    """At most six digits; else ``default``."""
+    """A number of at most six digits, else ``default``."""
     digits = str(text or "").strip()
     return int(digits) if re.fullmatch(r"\d{1,6}", digits) else default
 

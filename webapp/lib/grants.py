@@ -19,12 +19,12 @@ _PART = re.compile(r'(?:"[^"]*+"|[^",])++')
 
 def entered(text: str) -> list[list[dict[str, str]]]:
     """The grants as JSON. Raises :class:`BadMatcher`, also for a matcher that hides no cluster
-    since none has its label.
+    since no cluster has its label.
     """
     grants = parse(text)
-    known = {"cluster", *label_names()}
+    labels = {"cluster", *label_names()}
     for matcher in sum(grants, ()):
-        if matcher.label not in known and matcher.accepts(""):
+        if matcher.label not in labels and matcher.accepts(""):
             raise BadMatcher(
                 gettext("No cluster has the label %(label)s, so %(matcher)s hides none.")
                 % {"label": matcher.label, "matcher": matcher}
@@ -49,7 +49,6 @@ def parse(text: str) -> Grants:
 
 
 def parse_line(line: str) -> Grant:
-    """Raises :class:`BadMatcher`."""
     grant = parse_lines("\n".join(_PART.findall(line)))
     if not grant:
         raise BadMatcher(

@@ -1,6 +1,4 @@
-"""``{% host_link NAME CLUSTER %}`` and ``{% cluster_link NAME %}``: a name as a link to its page.
-Available in every template.
-"""
+"""``{% host_link NAME CLUSTER %}`` and ``{% cluster_link NAME %}``: a name as a link to its page."""
 
 from typing import Any
 
@@ -23,13 +21,13 @@ def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str
     if not isinstance(name, str) or not name:
         return UNKNOWN
     parameters = "&".join(filter(None, (urlencode({"cluster": cluster}) if cluster else "", query)))
-    shown = name if len(name) <= LONGEST_SHOWN else f"{name[: LONGEST_SHOWN - 1]}…"
+    short_name = name if len(name) <= LONGEST_SHOWN else f"{name[: LONGEST_SHOWN - 1]}…"
     return format_html(
         '<a class="host" href="{}{}" title="{}"><bdi>{}</bdi></a>',
         reverse("host", args=(name,)),
         f"?{parameters}" if parameters else "",
         name,
-        shown,
+        short_name,
     )
 
 

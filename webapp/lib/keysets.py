@@ -1,6 +1,6 @@
-"""Keyset paging: a cursor has the values of the last row: all pages cost the same. An order is a
-tuple of columns that ends in a unique one. They are never null: nullable columns are coalesced, so
-that the same index and comparison work on SQLite and PostgreSQL.
+"""Keyset paging: a cursor has the values of the last row, so all pages cost the same. An order is a
+tuple of columns, the last one unique. Columns are never null: nullable ones are coalesced, so that
+the same index and comparison work on SQLite and PostgreSQL.
 """
 
 import base64

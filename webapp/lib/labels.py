@@ -22,7 +22,7 @@ OF_EACH_ALERT = frozenset(_FIELDS)
 def accept_every_alert(
     matchers: Collection[Matcher], known: Collection[str] = OF_EACH_ALERT
 ) -> bool:
-    """Every matcher accepts alerts without its label, and no alert has to have this label."""
+    """Whether each matcher accepts alerts without its label, which no alert has to have."""
     return all(matcher.label not in known and matcher.accepts("") for matcher in matchers)
 
 

@@ -32,8 +32,8 @@ class Control:
 
 @dataclass(frozen=True)
 class FilterForm:
-    """``kept``: other parameters of the page, as hidden fields; ``errors``: those without a
-    control.
+    """``kept``: other parameters of the page, as hidden fields; ``errors``: errors of parameters
+    without a control.
     """
 
     controls: list[Control]
@@ -44,7 +44,7 @@ class FilterForm:
 def filter_form(request: HttpRequest, filters: ListFilters, *controls: Control) -> FilterForm:
     errors = {name: " ".join(messages) for name, messages in filters.errors.items()}
     values, names = filters.data or {}, {control.name for control in controls}
-    shown = [
+    filled_controls = [
         Control(
             control.name,
             gettext(control.label),
@@ -61,7 +61,9 @@ def filter_form(request: HttpRequest, filters: ListFilters, *controls: Control) 
         if name not in {*names, *errors, *POSITIONS}
     ]
     return FilterForm(
-        shown, kept, [f"{name}: {error}" for name, error in errors.items() if name not in names]
+        filled_controls,
+        kept,
+        [f"{name}: {error}" for name, error in errors.items() if name not in names],
     )
 
 

@@ -1,4 +1,4 @@
-"""Template tags for panels, tables, column heads, badges and pagers; available in every template.
+"""Template tags for panels, tables, column heads, badges and pagers.
 ``{% panel _("Why") note=_("by reason") %}…{% endpanel %}`` is a section with a heading; content
 before ``{% body %}`` is beside the heading. ``{% table %}{% th _("Files") "n" %}{% rows
 %}<tr>…</tr>{% endtable %}`` is a table. By default, its caption is the title of the panel around

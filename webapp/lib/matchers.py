@@ -22,7 +22,7 @@ MOST_MATCHERS = 10
 LONGEST_VALUE = 1_000
 LONGEST_PATTERN = 200
 LONGEST_TEXT = 12_000
-"""Characters of all lines: a little more than ten of the longest."""
+"""Characters of all lines: a little more than ten lines of the longest."""
 MOST_CACHED, LONGEST_CACHED = 200, 200
 """Texts and their characters for which the result of a pattern is cached."""
 
@@ -66,7 +66,6 @@ class Matcher:
 
 
 def matcher(label: str, operator: str, value: str) -> Matcher:
-    """Raises :class:`BadMatcher`."""
     if not _LABEL.fullmatch(label):
         raise BadMatcher(
             gettext(
@@ -112,7 +111,7 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
 
 
 def parse_lines(text: str) -> tuple[Matcher, ...]:
-    """One per line; empty lines are skipped. Raises :class:`BadMatcher`."""
+    """One matcher per line; empty lines are skipped. Raises :class:`BadMatcher`."""
     if len(text) > LONGEST_TEXT:
         raise BadMatcher(
             gettext("Matchers are longer than %(longest)s characters together; shorten them.")
@@ -136,7 +135,7 @@ def parse_lines(text: str) -> tuple[Matcher, ...]:
 
 
 def from_json(items: object) -> tuple[Matcher, ...]:
-    """A list of ``{"label", "operator", "value"}``. Raises :class:`BadMatcher`."""
+    """``items``: a list of ``{"label", "operator", "value"}``. Raises :class:`BadMatcher`."""
     if not isinstance(items, list):
         raise BadMatcher(gettext("Matchers are a list."))
     matchers = []
@@ -152,7 +151,7 @@ def from_json(items: object) -> tuple[Matcher, ...]:
 
 
 def as_entered(items: Iterable[Mapping[str, str]]) -> tuple[Matcher, ...]:
-    """Unchecked, only to be shown."""
+    """Matchers that are not checked, only to be shown."""
     return tuple(Matcher(entry["label"], entry["operator"], entry["value"]) for entry in items)
 
 
@@ -186,7 +185,7 @@ def match_each(matchers: Sequence[Matcher], rows: Sequence[Mapping[str, str]]) -
 
 
 def _limited(items: list[Any]) -> list[Any]:
-    """Before the matchers are read, since each pattern has a cost."""
+    """Refuses too many matchers before they are read, since each pattern has a cost."""
     if len(items) > MOST_MATCHERS:
         raise BadMatcher(
             gettext("Give at most %(most)s matchers; these are %(number)s.")
@@ -198,9 +197,9 @@ def _limited(items: list[Any]) -> list[Any]:
 def _matches(pattern: str, texts: Collection[str]) -> dict[str, bool]:
     cache = _results_cache(pattern)
     results = {text: hit for text in texts if (hit := cache.get(text)) is not None}
-    new = [text for text in texts if text not in results]
-    if new:
-        computed = dict(zip(new, _match(rf"\A(?:{pattern})\z", new), strict=True))
+    new_texts = [text for text in texts if text not in results]
+    if new_texts:
+        computed = dict(zip(new_texts, _match(rf"\A(?:{pattern})\z", new_texts), strict=True))
         short = {text: result for text, result in computed.items() if len(text) <= LONGEST_CACHED}
         if len(cache) + len(short) > MOST_CACHED:
             cache.clear()

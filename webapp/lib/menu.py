@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 @dataclass(frozen=True)
 class MenuEntry:
-    """``page``: its URL name. ``of``: words in the names of other URLs that belong to it.
+    """``page``: its URL name. ``of``: words in the names of other URLs that belong to the entry.
     ``count``: number of open items, which ``counts`` names. ``keeps_range``: the link keeps the
     time range. ``whole_fleet``: only for readers of all clusters.
     """

@@ -12,7 +12,7 @@ _DEFAULT_TEXT = re.compile(r"No \w+ matches the given query\.")
 
 
 def sentence(error: Http404) -> str:
-    """ "" if no URL pattern matches."""
+    """The text of the page; "" if no URL pattern matches."""
     if isinstance(error, Resolver404):
         return ""
     if not _DEFAULT_TEXT.fullmatch(str(error)):

@@ -17,7 +17,6 @@ ENTER_AGAIN = _(
 
 
 def origin(url: str) -> Origin | None:
-    """None if the address is empty or invalid."""
     try:
         parts = urlsplit(url.strip())
         port = parts.port

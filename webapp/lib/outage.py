@@ -7,8 +7,8 @@ PARTS = ("detect", "cancel", "wait", "failed_attempts", "redeploy", "restore")
 
 @dataclass(frozen=True)
 class Outage:
-    """From a restart until all tasks ran again, over any number of restarts. ``downtime_ms`` is
-    None if no source reported the end; then ``at_least_ms`` is certain. ``parts``: (name, ms),
+    """Lasts from a restart until all tasks run again, over any number of restarts. ``downtime_ms``
+    is None if no source reported the end; then ``at_least_ms`` is certain. ``parts``: (name, ms),
     including the detection, which is before ``at``. ``reprocessed_ms``: the age of the restored
     checkpoint; records since then were processed twice.
     """

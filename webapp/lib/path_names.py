@@ -1,6 +1,6 @@
-"""Names in URLs. Every name gets a URL, so that no row can break a list page: Django makes none of
-an empty name or one with a slash, and browsers resolve ``.`` and ``..``. Such characters are
-written as ``~2F``; usual names are not changed.
+"""Names in URLs. Every name gets a URL, so that no row can break a list page: Django makes no URL
+of an empty name or a name with a slash, and browsers resolve ``.`` and ``..``. Such characters are
+written like ``~2F``, a slash; usual names are not changed.
 """
 
 import re

@@ -76,8 +76,10 @@ def duration_text(duration_ms: float | None) -> str:
         (60, "min", 1, "s"),
     ):
         if seconds >= size_s:
-            rest = seconds % size_s // small_s
-            return f"{sign}{seconds // size_s:,} {name}" + (f" {rest} {small}" if rest else "")
+            remainder = seconds % size_s // small_s
+            return f"{sign}{seconds // size_s:,} {name}" + (
+                f" {remainder} {small}" if remainder else ""
+            )
     return f"{sign}{seconds} s"
 
 

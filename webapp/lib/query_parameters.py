@@ -87,16 +87,11 @@ class LongText(Text):
 
 class Choice(Parameter):
     def __init__(
-        self,
-        choices: Sequence[str],
-        field_name: str | None = None,
-        *,
-        about: str = "",
-        method: str | None = None,
+        self, choices: Sequence[str], field_name: str | None = None, **options: Any
     ) -> None:
         self.choices = tuple(choices)
         self.schema = {"type": "string", "enum": list(self.choices)}
-        super().__init__(field_name, about=about, method=method)
+        super().__init__(field_name, **options)
 
     def read(self, text: str) -> str:
         if text not in self.choices:

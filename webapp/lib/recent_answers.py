@@ -1,5 +1,5 @@
 """Keys and times for a short cache of analyses that take seconds: several parts of a page, the API
-and commands need the same ones.
+and commands need the same results.
 """
 
 import hashlib

@@ -12,7 +12,7 @@ class ActionRefused(ValueError):
 
 
 class InputRefused(ActionRefused):
-    """Invalid in any state. ``fields``: errors by field, if known."""
+    """The input is invalid in any state. ``fields``: errors by field, if known."""
 
     def __init__(self, wrong: str | Mapping[str, str]) -> None:
         by_field = wrong if isinstance(wrong, Mapping) else {}

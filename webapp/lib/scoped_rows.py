@@ -110,10 +110,10 @@ class OfEvery(Rule):
         row_key = field.m2m_column_name()
         cluster_in = f"{field.m2m_reverse_field_name()}__in"
         visible_clusters = field.related_model._default_manager.order_by().values("pk")
-        with_others = links.exclude(**{cluster_in: visible_clusters}).values(row_key)
+        with_hidden = links.exclude(**{cluster_in: visible_clusters}).values(row_key)
         rows: models.QuerySet[Any] = (
             links.filter(**{cluster_in: visible_clusters})
-            .exclude(**{f"{row_key}__in": with_others})
+            .exclude(**{f"{row_key}__in": with_hidden})
             .values(row_key)
         )
         return rows

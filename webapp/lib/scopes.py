@@ -23,7 +23,7 @@ from webapp.lib.matchers import Matcher, match_each
 Grant = tuple[Matcher, ...]
 """Accepts a cluster if all matchers accept its labels, and its name as the label ``cluster``."""
 Grants = tuple[Grant, ...]
-"""Accept a cluster if one of them does."""
+"""Accept a cluster if one grant does."""
 
 
 class Scope:
@@ -52,7 +52,9 @@ class Scope:
             "name", flat=True
         )
         labels: dict[str, Any] = {name: {} for name in removed} | existing
-        rows = [{**_texts(own), "cluster": name} for name, own in labels.items()]
+        rows = [
+            {**_texts(cluster_labels), "cluster": name} for name, cluster_labels in labels.items()
+        ]
         accepted = set(labels)
         for grants in self.must:
             by_grants: set[str] = set()
@@ -131,26 +133,13 @@ def everything() -> Any:
 
 
 def take(scope: Scope) -> None:
-    """Sets the scope of an API request, whose token identifies the user after the middleware, which
-    resets the scope.
+    """Sets the scope of an API request, whose token is read after the middleware has begun. The
+    middleware resets the scope.
     """
     _current.set(scope)
 
 
-def iterated(chunks: Iterable[Any], scope: Scope) -> Iterator[Any]:
-    """Streams a response in the scope of its request, although the request has ended."""
-    iterator = iter(chunks)
-    while True:
-        with within(scope):
-            try:
-                chunk = next(iterator)
-            except StopIteration:
-                return
-        yield chunk
-
-
 def require_everything(what: str) -> None:
-    """Raises ``PermissionDenied`` if the viewer sees only some clusters."""
     if not current().is_everything:
         raise PermissionDenied(
             f"{what} concerns the whole fleet; you see some clusters of it. Ask an administrator "
@@ -159,7 +148,6 @@ def require_everything(what: str) -> None:
 
 
 def require_cluster(name: str | None) -> None:
-    """Raises ``PermissionDenied`` if the viewer does not see this cluster."""
     if not current().holds(name):
         raise PermissionDenied("This is of no cluster that you see. Name one of yours.")
 

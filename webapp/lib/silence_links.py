@@ -20,10 +20,10 @@ def silence_address(
     requested.
     """
     matchers = (
-        _exactly("cluster", cluster),
-        _exactly("job", job_name or "") or _exactly("job_id", job_id),
-        _exactly("rule", rule),
-        _exactly("subject", subject),
+        _exact_matcher("cluster", cluster),
+        _exact_matcher("job", job_name or "") or _exact_matcher("job_id", job_id),
+        _exact_matcher("rule", rule),
+        _exact_matcher("subject", subject),
     )
     return f"{reverse('silence-new')}?{urlencode({'matchers': as_lines(filter(None, matchers))})}"
 
@@ -35,7 +35,7 @@ def silence_url(row: Any, job_name: str | None = "") -> str:
     return silence_address(row.cluster, name, row.job_id, getattr(row, "rule", ""))
 
 
-def _exactly(label: str, value: str) -> Matcher | None:
+def _exact_matcher(label: str, value: str) -> Matcher | None:
     """None if ``value`` is empty or a form cannot hold it: names come from users' jobs."""
     try:
         return matcher(label, "=", value) if len(value.splitlines()) == 1 else None

@@ -91,7 +91,6 @@ class TimeRange:
 
 
 def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
-    """Raises :class:`BadTimeRange`."""
     from_text = parameters.get("from", "").strip() or DEFAULT_FROM
     to_text = parameters.get("to", "").strip() or DEFAULT_TO
     chosen = bool(parameters.get("from", "").strip())
@@ -116,8 +115,8 @@ def default(at: datetime) -> TimeRange:
 def around(
     first: datetime, last: datetime, margin: timedelta = LEAST_MARGIN, *, chosen: bool = True
 ) -> TimeRange:
-    """The range from ``first`` to ``last`` with up to ``margin`` on both sides. Of a time longer
-    than ``LONGEST`` it is the end.
+    """The range from ``first`` to ``last`` with up to ``margin`` on both sides, or the end of a time
+    that is longer than ``LONGEST``.
     """
     first, last = drawable(first), drawable(last)
     duration = max(last - first, timedelta())
@@ -145,7 +144,7 @@ def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
         iso, zone = _split_zone(text)
         parsed = datetime.fromisoformat(iso)
         if parsed.tzinfo is None:
-            parsed = _in(zone, parsed, later)
+            parsed = _to_utc(zone, parsed, later)
         return drawable(parsed.astimezone(UTC), LONGEST)
     except BadTimeRange:
         raise
@@ -171,7 +170,7 @@ def _split_zone(text: str) -> tuple[str, tzinfo]:
     return (head, zone) if zone is not None else (text, UTC)
 
 
-def _in(zone: tzinfo, clock: datetime, later: bool) -> datetime:
+def _to_utc(zone: tzinfo, clock: datetime, later: bool) -> datetime:
     utc = clock.replace(tzinfo=zone, fold=int(later)).astimezone(UTC)
     if utc.astimezone(zone).replace(tzinfo=None, fold=0) != clock:
         raise NoSuchTime(
@@ -186,8 +185,8 @@ ZONE = "zone"
 
 
 def absolute(entered: QueryDict, *names: str) -> QueryDict:
-    """The fields of a form with its instants in UTC: the URL means the same to everybody. To an
-    invalid instant the zone is appended; the error is reported when it is read again.
+    """The fields of a form with its instants in UTC: the URL means the same to everybody. An
+    invalid instant gets the zone appended; the error is reported when it is read again.
     """
     zone = entered.get(ZONE, "")
     fields = entered.copy()

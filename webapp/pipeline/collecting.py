@@ -60,9 +60,9 @@ def collect_shard_of(shard: int, lease: Lease, record: RunRecord) -> None:
         cluster.name: cluster
         for cluster in Cluster.objects.collected().filter(shard=shard, slow_since__isnull=True)
     }
-    collected = _collect(clusters, lease, record, stragglers_after_s=SLOW_S)
+    read_names = _collect(clusters, lease, record, stragglers_after_s=SLOW_S)
     now = timezone.now()
-    stragglers = [cluster for name, cluster in clusters.items() if name not in collected]
+    stragglers = [cluster for name, cluster in clusters.items() if name not in read_names]
     for cluster in stragglers:
         cluster.slow_since = now
         record.say(f"{cluster.name}: it takes long to answer, and is read by itself from now on")
@@ -91,8 +91,8 @@ def _collect(
     *,
     stragglers_after_s: float | None = None,
 ) -> set[str]:
-    """Collect from the clusters and save their outcomes; returns the names of those that were read.
-    The rest took longer than ``stragglers_after_s``.
+    """Collect from the clusters and save their outcomes; returns the names of the clusters that were
+    read. Other clusters took longer than ``stragglers_after_s``.
     """
     sources, broken = _sources(list(clusters.values()))
     cursors = {source.name: clusters[source.name].cursor for source in sources}
@@ -162,16 +162,16 @@ def _apply_outcome(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> C
         cluster.log_store_read_from = log_store.read_from
         cluster.log_store_read_to = log_store.read_to
         cluster.log_store_error = storable(log_store.error)
-    is_clusters_failure = not outcome.reachable and outcome.stalled_s < MOST_STALL_S
+    is_cluster_at_fault = not outcome.reachable and outcome.stalled_s < MOST_STALL_S
     if outcome.took_s < SLOW_S and not outcome.files_late:
         cluster.slow_since = None
-    elif outcome.files_late or is_clusters_failure:
+    elif outcome.files_late or is_cluster_at_fault:
         cluster.slow_since = cluster.slow_since or at
     if outcome.reachable:
         cluster.last_success_at, cluster.unreachable_since, cluster.failing_since = at, None, None
         cluster.consecutive_failures = cluster.consecutive_refusals = 0
         cluster.flink_version = storable(outcome.flink_version) or cluster.flink_version
-    elif is_clusters_failure:
+    elif is_cluster_at_fault:
         cluster.consecutive_failures += 1
         cluster.consecutive_refusals = cluster.consecutive_refusals + 1 if outcome.refused else 0
         cluster.failing_since = cluster.failing_since or at

@@ -58,11 +58,11 @@ def has_work(now: datetime, *, routine_too: bool = False) -> bool:
     last = loader.last_loaded()
     if lake.is_at(last.to_seq if last else {}):
         return False
-    new = _new_commits()
-    if not new or last is None or last.loaded_at is None or routine_too:
-        return bool(new)
+    new_commits = _new_commits()
+    if not new_commits or last is None or last.loaded_at is None or routine_too:
+        return bool(new_commits)
     is_early = timedelta() <= now - last.loaded_at < ROUTINE_WAITS
-    return not is_early or lake.has_news(last.to_seq, new)
+    return not is_early or lake.has_news(last.to_seq, new_commits)
 
 
 def left_some() -> bool:
@@ -85,12 +85,12 @@ def _takes_slices(record: RunRecord) -> bool:
 def run_cycle(lease: Lease, record: RunRecord) -> bool:
     """Run one cycle under the lease; returns whether there was anything to do."""
     resumed = _load_pending(lease, record)
-    new = _new_commits()
-    if not new:
+    new_commits = _new_commits()
+    if not new_commits:
         return resumed
     record.say(
         "new in the lake: "
-        + ", ".join(f"{table} {count}" for table, count in new.items())
+        + ", ".join(f"{table} {count}" for table, count in new_commits.items())
         + " commits"
     )
     newest = lake.commits()

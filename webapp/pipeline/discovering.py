@@ -17,7 +17,6 @@ from webapp.fleet import listed_clusters
 from webapp.fleet.listed_clusters import Changes
 from webapp.fleet.models import SourceReading
 from webapp.work.lease import WriteGuard
-from webapp.work.models import DueWork
 from webapp.work.texts import storable
 
 KEY = "discovery"
@@ -103,9 +102,3 @@ def _save_reading(
         ]
         row |= {"refused": storable(refused), "refused_count": len(listing.refused)}
     SourceReading.objects.update_or_create(name=name, defaults=row)
-
-
-def wake() -> None:
-    """Make all sources due now, whatever their interval."""
-    SourceReading.objects.update(due_at=timezone.now())
-    DueWork.objects.filter(key=KEY).update(next_attempt_at=timezone.now())

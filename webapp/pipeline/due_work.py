@@ -23,7 +23,6 @@ from webapp.work.registry import (
     DAY_S,
     HOUR_S,
     MAINTAIN_TASK,
-    ClaimedWork,
     FinishedAttempt,
     Work,
     register,
@@ -42,7 +41,7 @@ CYCLE_TASK = spark_task("pipeline.spark_cycle", schedule.SPARK)
 COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
 
 CYCLE_RESTS_AT_MOST = timedelta(seconds=15)
-"""A rest leaves time for other work; a long first cycle does not delay the next for minutes."""
+"""A rest leaves time for other work; after a long first cycle it does not last for minutes."""
 
 
 def _shards() -> dict[str, int]:
@@ -74,10 +73,6 @@ def _hint_after_collection(key: str) -> None:
     _hint_at_the_next(key)
     if DueWork.objects.due(timezone.now()).filter(key=COLLECT_SLOW).exists():
         hint(COLLECT_TASK, COLLECT_SLOW)
-
-
-def _has_cycle(attempt: ClaimedWork) -> bool:
-    return cycle.has_work(timezone.now(), routine_too=attempt.by_hand)
 
 
 def _next_cycle(attempt: FinishedAttempt) -> datetime | None:
@@ -139,7 +134,7 @@ register(
         CYCLE,
         CYCLE_TASK,
         every=lambda: {CYCLE: settings.WEIR.spark_interval_s},
-        has_work=_has_cycle,
+        has_work=lambda attempt: cycle.has_work(timezone.now(), routine_too=attempt.by_hand),
         do=cycle.run_cycle,
         next_at=_next_cycle,
         done=_hint_after_cycle,

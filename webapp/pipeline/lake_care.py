@@ -17,12 +17,12 @@ from webapp.work.runs import RunRecord
 
 def care(record: RunRecord) -> None:
     """Raises the first :class:`LakeDamaged` after the last table."""
-    opened, damage = lake(), None
+    open_lake, damage = lake(), None
     for table in ALL_TABLES:
         try:
-            if table == CHECKPOINT_FACTS.name and (forgotten := _forget(opened)):
+            if table == CHECKPOINT_FACTS.name and (forgotten := _forget(open_lake)):
                 record.say(f"{table}: {forgotten} rows older than their roll-ups removed")
-            merged, removed = opened.compact(table), opened.vacuum(table)
+            merged, removed = open_lake.compact(table), open_lake.vacuum(table)
         except LakeDamaged as error:
             damage = damage or error
             record.say(str(error))
@@ -36,8 +36,8 @@ def care(record: RunRecord) -> None:
         raise damage
 
 
-def _forget(opened: Lake) -> int:
+def _forget(open_lake: Lake) -> int:
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True)
-    return opened.forget(
+    return open_lake.forget(
         CHECKPOINT_FACTS.name, (retention.as_of(timezone.now()) - sums()).date(), list(recordings)
     )

@@ -39,7 +39,7 @@ def may_be_left(row: Manifest) -> bool:
 
 
 def remove(manifest: RunManifest, lease: Lease, say: Say) -> None:
-    """Delete checkpoints that have the id, but not the trigger time, of one that the run brings."""
+    """Delete checkpoints with the id, but another trigger time, of a checkpoint in the run."""
     suspects = {key for batch in _batches(manifest) for key in _other_stored_keys(batch)}
     if suspects:
         for batch in _batches(manifest):

@@ -69,11 +69,12 @@ def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lea
         accepted = Manifest.objects.filter(attempt=manifest.attempt).first()
         if accepted is not None:
             return accepted
-        ended_at = loaded_commits()
-        if not _are_same_commits(manifest.from_seq, ended_at):
+        loaded = loaded_commits()
+        # A missing table has 0 commits.
+        if any(manifest.from_seq.get(table, 0) != loaded.get(table, 0) for table in CYCLE_TABLES):
             raise OutOfOrder(
                 f"Run {manifest.attempt} starts at commits {_in_words(manifest.from_seq)}, "
-                f"but what is loaded ends at {_in_words(ended_at)}; it is not loaded."
+                f"but what is loaded ends at {_in_words(loaded)}; it is not loaded."
             )
         return Manifest.objects.create(
             run=run,
@@ -87,7 +88,7 @@ def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lea
 def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[str, int]:
     """Load an accepted run; returns table → number of changed rows."""
     changed: dict[str, int] = {}
-    with_events: set[str] = set()
+    clusters_with_events: set[str] = set()
     for name in manifest.retracted:
         for keys in retracted_keys(manifest, name):
             with lease.writing():
@@ -107,7 +108,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
                 clusters = {batch_row["cluster"] for batch_row in rows}
                 Cluster.objects.register_recordings(clusters)
                 if name == "log_event":
-                    with_events |= clusters
+                    clusters_with_events |= clusters
                 findings.before(name, rows)
                 checkpoint_events.before(name, rows)
                 changed[name] += upsert(served.table, served.model, rows, served.derived)
@@ -121,16 +122,11 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
         batches(manifest, "job_judgement") if "job_judgement" in manifest.tables else ()
     )
     with lease.writing():
-        cluster_errors.watch_recordings(with_events)
+        cluster_errors.watch_recordings(clusters_with_events)
         row.state, row.loaded_at = Manifest.State.LOADED, timezone.now()
         row.save(update_fields=["state", "loaded_at"])
         findings_changed.send(sender=None)
     return changed
-
-
-def _are_same_commits(left: Mapping[str, int], right: Mapping[str, int]) -> bool:
-    """Whether all tables have the same number of commits; a missing table counts as 0."""
-    return all(left.get(table, 0) == right.get(table, 0) for table in CYCLE_TABLES)
 
 
 def _in_words(commits: Mapping[str, int]) -> str:

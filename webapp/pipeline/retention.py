@@ -41,7 +41,7 @@ HOUR = timedelta(hours=1)
 
 ROWS_PER_DELETE = 2_000
 NAME = "retention"
-"""The name of the heartbeat that has the last instant by which rows were old."""
+"""The name of a heartbeat."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class Rule:
         rows = self.model._default_manager.filter(
             self.only, **{f"{self.column}__lt": now - self.kept()}
         )
-        return rows.exclude(cluster__in=_recordings()) if self.of_cluster else rows
+        recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
+        return rows.exclude(cluster__in=recordings) if self.of_cluster else rows
 
 
 NOTABLE = Q(outcome__in=FAILED_OUTCOMES) | Q(is_savepoint=True) | Q(end_to_end_ms__gte=SLOW_MS)
@@ -126,10 +127,6 @@ def purge(now: datetime, lease: Lease) -> dict[str, int]:
         name = old.model._meta.model_name or ""
         deleted[name] = deleted.get(name, 0) + _delete(old, lease)
     return {name: count for name, count in deleted.items() if count}
-
-
-def _recordings() -> QuerySet[Any, Any]:
-    return Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
 
 
 def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:

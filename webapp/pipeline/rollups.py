@@ -2,7 +2,6 @@
 Runs beside the cycle.
 """
 
-import logging
 from datetime import timedelta
 
 from django.utils import timezone
@@ -31,12 +30,10 @@ MOST_FILES = 64
 days are merged.
 """
 
-logger = logging.getLogger(__name__)
-
 
 def has_work() -> bool:
-    opened = lake()
-    return _is_behind(opened) or _has_news(opened)
+    open_lake = lake()
+    return _is_behind(open_lake) or _has_news(open_lake)
 
 
 def wake_first() -> None:
@@ -50,11 +47,11 @@ def wake_first() -> None:
 
 
 def run(lease: Lease, record: RunRecord) -> None:
-    opened = lake()
-    _catch_up(opened, record)
-    start, end = _start(opened), opened.version(kept_facts.TABLE)
+    open_lake = lake()
+    _catch_up(open_lake, record)
+    start, end = _start(open_lake), open_lake.version(kept_facts.TABLE)
     record.counts |= {"from": start, "to": end}
-    if not _has_news(opened):
+    if not _has_news(open_lake):
         return
     run_dir = run_dirs.of(record.row)
     path = spark_job.run_on_lake("rollups", run_dir, record, **{"from": start, "to": end})
@@ -64,9 +61,9 @@ def run(lease: Lease, record: RunRecord) -> None:
         "changed": _load(manifest, lease),
     }
     record.say(f"loaded {TABLE}: {record.counts['rows']} rows, {record.counts['changed']} changed")
-    recent = opened.files(kept_facts.TABLE, from_time=timezone.now() - timedelta(days=2))
+    recent = open_lake.files(kept_facts.TABLE, from_time=timezone.now() - timedelta(days=2))
     if len(recent) > MOST_FILES:
-        opened.compact(kept_facts.TABLE)
+        open_lake.compact(kept_facts.TABLE)
 
 
 def _load(manifest: manifests.Manifest, lease: Lease) -> int:
@@ -81,25 +78,25 @@ def _load(manifest: manifests.Manifest, lease: Lease) -> int:
     return changed
 
 
-def _start(opened: Lake) -> int:
+def _start(open_lake: Lake) -> int:
     """The commit up to which roll-ups are loaded; 0 if there are none, or if the table was replaced
     afterwards.
     """
     loaded = RolledUp.objects.filter(table=kept_facts.TABLE).values_list("to_seq", flat=True)
     to_seq = loaded.first() or 0
-    return to_seq if to_seq <= opened.version(kept_facts.TABLE) else 0
+    return to_seq if to_seq <= open_lake.version(kept_facts.TABLE) else 0
 
 
-def _has_news(opened: Lake) -> bool:
-    if kept_facts.taken(opened).cycle == kept_facts.UNFINISHED:
+def _has_news(open_lake: Lake) -> bool:
+    if kept_facts.taken(open_lake).cycle == kept_facts.UNFINISHED:
         return False
-    return bool(opened.files(kept_facts.TABLE, after_seq=_start(opened)))
+    return bool(open_lake.files(kept_facts.TABLE, after_seq=_start(open_lake)))
 
 
-def _is_behind(opened: Lake) -> bool:
+def _is_behind(open_lake: Lake) -> bool:
     """Whether the last loaded cycle did not append its facts to the lake."""
     last = loader.last_loaded()
-    progress = kept_facts.taken(opened)
+    progress = kept_facts.taken(open_lake)
     return (
         last is not None
         and bool(last.path)
@@ -108,13 +105,13 @@ def _is_behind(opened: Lake) -> bool:
     )
 
 
-def _catch_up(opened: Lake, record: RunRecord) -> None:
-    """Append the facts of the last loaded cycle, if it was killed before it did."""
+def _catch_up(open_lake: Lake, record: RunRecord) -> None:
+    """Append the facts of the last loaded cycle, if the cycle was killed before it did so."""
     last = loader.last_loaded()
-    if last is None or not _is_behind(opened):
+    if last is None or not _is_behind(open_lake):
         return
     try:
-        rows = kept_facts.keep(opened, manifests.read(last.path))
+        rows = kept_facts.keep(open_lake, manifests.read(last.path))
     except (BadManifest, PreviousLost) as error:
         # The next cycle will meet the same error, and read everything again from the lake.
         record.say(str(error))

@@ -44,9 +44,9 @@ def _places() -> dict[str, list[str]]:
         "pushed": [str(home / name) for name in PUSHED],
     }
     in_an_area = {place for area in places.values() for place in area}
-    other = (str(path) for path in home.glob("*") if str(path) not in in_an_area)
+    other_paths = (str(path) for path in home.glob("*") if str(path) not in in_an_area)
     database = weir.sqlite_file
-    places["other"] = [path for path in other if not (database and path.startswith(database))]
+    places["other"] = [path for path in other_paths if not (database and path.startswith(database))]
     return places
 
 
@@ -60,7 +60,6 @@ def _database_bytes() -> int:
 
 
 def _sum_bytes(places: list[str]) -> int | None:
-    """``None`` if any of the places cannot be measured."""
     try:
         return sum(map(_bytes_of, places))
     except (OSError, ValueError, ImportError) as error:

@@ -18,8 +18,8 @@ from webapp.pressure.models import PressureWindow
 
 @dataclass(frozen=True)
 class Blame:
-    """``origins``: findings by the vertex id of an origin of pressure. ``holders``: names of origins
-    by the vertex id that they hold back. ``path``: edges between them.
+    """``origins``: findings by the vertex id of an origin of pressure. ``holders``: names of
+    origins by the vertex id that they hold back. ``path``: edges between them.
     """
 
     origins: Mapping[str, PresentedFinding] = field(default_factory=dict)
@@ -31,7 +31,7 @@ NO_BLAME = Blame()
 
 
 def blame(graph: Mapping[str, Any] | None, findings: Iterable[PresentedFinding]) -> Blame:
-    """Paths in findings have names. Names may repeat, so paths are followed from the origin."""
+    """Follows the paths of findings from their origin: they have names, which may repeat."""
     names = {
         str(vertex["vertex_id"]): str(vertex.get("name") or "")
         for vertex in (graph or {}).get("vertices") or ()
@@ -93,7 +93,7 @@ _MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class Pool:
-    """One bar. ``ratio``: None if the vertex has no such pool or it was not measured."""
+    """``ratio``: None if the vertex has no such pool or it was not measured."""
 
     title: str
     ratio: float | None
@@ -202,13 +202,13 @@ def _vertex(
     out_pool = window.out_pool_p50 if window else None
     ratios = [ratio for ratio in (in_pool, out_pool) if ratio is not None]
     origin = blame.origins.get(node.key)
-    role = "origin" if origin else "held" if node.key in blame.holders else ""
+    role = "held" if node.key in blame.holders else ""
+    if origin:
+        role = "origin"
     activity = gettext("back-pressured") if role == "held" else activity_of(window)
-    line = (
-        f"{count} · {activity}"
-        if geometry != COMPACT
-        else f"{'' if parallelism is None else f'{parallelism} · '}{activity}"
-    )
+    line = f"{count} · {activity}"
+    if geometry == COMPACT:
+        line = activity if parallelism is None else f"{parallelism} · {activity}"
     return DrawnVertex(
         node=node,
         name=name if len(name) <= letters else name[: letters - 1] + "…",

@@ -42,7 +42,8 @@ def newest_windows(
 
 
 TABLE = "pressure_window"
-"""Its row of ``RolledUp`` has the primary key of the last window that was summed up."""
+"""The row of ``RolledUp`` for this table has the primary key of the last window that was summed up.
+"""
 SETTLES_WITHIN = timedelta(minutes=15)
 """For this long after its minute, a window may still change."""
 ROWS_AT_ONCE = 2_000
@@ -64,9 +65,8 @@ def sum_up(lease: WriteGuard, record: RunRecord) -> None:
 
 
 def _touched_hours(rolled_up: RolledUp | None, newest: int) -> list[datetime]:
-    after = rolled_up.to_seq if rolled_up else 0
-    new = PressureWindow.objects.filter(id__gt=after, id__lte=newest)
-    hours = set(_hours(new))
+    last_id = rolled_up.to_seq if rolled_up else 0
+    hours = set(_hours(PressureWindow.objects.filter(id__gt=last_id, id__lte=newest)))
     if rolled_up:
         since = rolled_up.loaded_at - SETTLES_WITHIN
         hours |= set(_hours(PressureWindow.objects.filter(window_start__gte=since)))
@@ -119,7 +119,7 @@ def _sum_hour(hour: datetime, lease: WriteGuard) -> int:
         )
         for row in sums.iterator(ROWS_AT_ONCE)
     )
-    written = 0
+    row_count = 0
     for part in chunks(rows, ROWS_AT_ONCE):
         with lease.writing():
             VertexHour.objects.bulk_create(
@@ -129,5 +129,5 @@ def _sum_hour(hour: datetime, lease: WriteGuard) -> int:
                 update_fields=_FIGURES,
                 unique_fields=_KEY,
             )
-        written += len(part)
-    return written
+        row_count += len(part)
+    return row_count

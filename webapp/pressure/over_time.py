@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
 
 from django.db.models import Avg, BigIntegerField, Func, Max
@@ -25,7 +26,7 @@ _MS_PER_S = 1_000
 @dataclass(frozen=True)
 class OverTime:
     """Figures by slice. ``shares`` of the vertices with most pressure, in plan order; ``vertices``:
-    the number of measured ones. ``from_sources``, ``into_sinks``: records per second, None if one
+    number of measured ones. ``from_sources``, ``into_sinks``: records per second, None if one
     source or sink is unknown. ``pending_records``: unread by sources that report them. ``lag_ms``:
     the largest age of emitted records.
     """
@@ -69,9 +70,9 @@ def over_time(
     start: datetime,
     end: datetime,
 ) -> OverTime | None:
-    """None without data. One query of windows; one of hours if windows may be deleted."""
+    """None if there are no data. One query of windows; one of hours if windows may be deleted."""
     slice_s = (end - start).total_seconds() / MOST_SLICES
-    width_s = max(int(-(-slice_s // _WINDOW_S)), 1) * _WINDOW_S
+    width_s = max(ceil(slice_s / _WINDOW_S), 1) * _WINDOW_S
     of_jobs = {"cluster": cluster, "job_id__in": job_ids}
     windows = PressureWindow.objects.filter(
         **of_jobs, window_start__gt=start - timedelta(seconds=_WINDOW_S), window_start__lte=end
@@ -110,6 +111,10 @@ def over_time(
     }
     worst = sorted(measured, key=lambda key: -_pressure(measured[key]))[:MOST_VERTICES]
     plan = [vertex.get("vertex_id") for vertex in (graph or {}).get("vertices") or ()]
+
+    def position(vertex_id: str) -> int:
+        return plan.index(vertex_id) if vertex_id in plan else len(plan)
+
     edges = (graph or {}).get("edges") or ()
     targets = {edge.get("target") for edge in edges}
     origins = {edge.get("source") for edge in edges}
@@ -118,17 +123,13 @@ def over_time(
     return OverTime(
         [instant_of(number * width_s * 1_000) for number in slices],
         timedelta(seconds=width_s),
-        [measured[key] for key in sorted(worst, key=_plan_position(plan))],
+        [measured[key] for key in sorted(worst, key=position)],
         len(measured),
         [_sum_if_all_known(cells, sources, number, _OUT) for number in slices],
         [_sum_if_all_known(cells, sinks, number, _IN) for number in slices],
         [_of_known(cells, number, _PENDING, sum) for number in slices],
         [_of_known(cells, number, _LAG, max) for number in slices],
     )
-
-
-def _plan_position(plan: Sequence[Any]) -> Callable[[str], int]:
-    return lambda vertex_id: plan.index(vertex_id) if vertex_id in plan else len(plan)
 
 
 def _pressure(row: VertexShares) -> float:
@@ -146,12 +147,10 @@ def _share(figures: Sequence[float | None] | None, position: int) -> float | Non
 def _sum_if_all_known(
     cells: Mapping[str, Mapping[int, Any]], vertices: Sequence[Any], number: int, position: int
 ) -> float | None:
-    known = [
-        value
-        for key in vertices
-        if number in cells.get(key, ()) and (value := cells[key][number][position]) is not None
+    values: list[Any] = [
+        cells[key][number][position] if number in cells.get(key, ()) else None for key in vertices
     ]
-    return round(sum(known), 1) if known and len(known) == len(vertices) else None
+    return round(sum(values), 1) if values and None not in values else None
 
 
 def _of_known(
@@ -160,10 +159,6 @@ def _of_known(
     position: int,
     merge: Callable[[list[float]], float],
 ) -> float | None:
-    values = [
-        value
-        for of_vertex in cells.values()
-        for value in of_vertex.get(number, ())[position : position + 1]
-        if value is not None
-    ]
+    figures = [of_vertex[number][position] for of_vertex in cells.values() if number in of_vertex]
+    values = [value for value in figures if value is not None]
     return merge(values) if values else None

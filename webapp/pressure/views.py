@@ -17,7 +17,7 @@ from webapp.charts.answers import answer_or_nothing
 from webapp.charts.over_time import Line, lines, thin_out
 from webapp.charts.theme import ACCENT, CRIT, UNKNOWN, WARN
 from webapp.findings.models import Finding
-from webapp.findings.presentation import shown
+from webapp.findings.presentation import present
 from webapp.fleet.job_lookup import look_up, vertex_or_404
 from webapp.lib.list_pages import page_number
 from webapp.pressure.models import PressureWindow
@@ -69,8 +69,8 @@ def busiest_first(subtasks: Iterable[Subtask]) -> list[Subtask]:
 
 def _subtasks(row: Mapping[str, Any]) -> list[Subtask]:
     rates = row["records_in_per_s"] or ()
-    known = [rate for rate in rates if rate is not None]
-    median_rate = median(known) if known else 0
+    known_rates = [rate for rate in rates if rate is not None]
+    median_rate = median(known_rates) if known_rates else 0
     ratios = [rate / median_rate if rate is not None and median_rate else None for rate in rates]
     columns = {name: row[name] or () for name in _MEASURED} | {"over_median": ratios}
     return [
@@ -129,13 +129,13 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
         "view": view,
         "job": view.job,
         "vertex": vertex_or_404(view.job, vertex_id),
-        "findings": [shown(finding) for finding in findings.worst_first()[:FINDINGS_SHOWN]],
+        "findings": [present(finding) for finding in findings.worst_first()[:FINDINGS_SHOWN]],
     }
     try:
         sampled_at, subtask_rows = newest_sample(
             cluster, job_id, vertex_id, min(view.time_range.to_time, view.at)
         )
-    except Exception:  # The lake may be any storage, with any error.
+    except Exception:  # The lake may raise any error.
         log.exception("Subtasks of vertex %s of %s could not be read", vertex_id, job_id)
         return render(request, "pressure/_subtasks.html", context | {"is_unreadable": True})
     total = len(subtask_rows)
@@ -180,5 +180,4 @@ def chart(
         if drawn_points := thin_out(points, start, end, column.pick):
             series.append(Line(gettext(column.name), drawn_points, column.colour))
     axis: dict[str, object] = {} if key == "records" else {"tickformat": ".0%", "range": [0, 1.05]}
-    figure = lines(series, start, end, rangemode="tozero", **axis)
-    return JsonResponse(answer_or_nothing(figure))
+    return JsonResponse(answer_or_nothing(lines(series, start, end, rangemode="tozero", **axis)))

@@ -79,8 +79,8 @@ class JobThreads:
 def job_threads(
     job: JobCurrent, at: datetime, now: datetime, vertex_id: str = "", taskmanager_id: str = ""
 ) -> JobThreads:
-    """One query, and the lake's samples of some minutes. ``vertex_id``, ``taskmanager_id``: if
-    given, only theirs.
+    """Makes one query, and reads samples of some minutes from the lake. Threads of one vertex or
+    TaskManager if ``vertex_id`` or ``taskmanager_id`` is not empty.
     """
     vertices = {
         str(vertex["vertex_id"]): vertex
@@ -90,7 +90,7 @@ def job_threads(
     tasks = sum(int(vertex.get("parallelism") or 0) for vertex in vertices.values())
     try:
         samples = read_samples(job.cluster, job.job_id, tasks, at)
-    except Exception:  # The lake may be any storage, with any error.
+    except Exception:  # The lake may raise any error.
         log.exception(
             "Where tasks of %s on %s run could not be read from the lake", job.job_id, job.cluster
         )

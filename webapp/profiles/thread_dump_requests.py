@@ -24,16 +24,16 @@ from webapp.profiles.models import ThreadDump
 from webapp.profiles.models import ThreadDumpState as State
 
 GIVE_UP_AFTER = timedelta(hours=1)
-"""When a cluster is collected again after this time, nobody waits for its dumps."""
+"""When a cluster is collected again later, nobody waits for its dumps."""
 MOST_DUE = 500
 NOT_BEFORE = timedelta(seconds=20)
-"""After an answer, since a dump stops all threads of the TaskManager for an instant."""
+"""Least time since an answer: a dump stops all threads of the TaskManager for an instant."""
 RETRY_AFTER, MOST_TRIES = timedelta(seconds=30), 3
 COMPARABLE_WITHIN = timedelta(minutes=15)
-"""Two dumps further apart do not show that a thread stayed at a place."""
+"""Dumps further apart do not show that a thread stayed at a place."""
 MOST_THREADS, MOST_FRAMES = 600, 100
 MOST_AT_ONCE = 20
-"""TaskManagers at once, since each stops for its dump."""
+"""Of TaskManagers: each stops for its dump."""
 
 
 def request_dump(cluster: str, taskmanager_id: str, now: datetime) -> bool:
@@ -44,8 +44,8 @@ def request_dump(cluster: str, taskmanager_id: str, now: datetime) -> bool:
     # Instants in the future were written by a clock that was set back since.
     is_over = Q(wanted_at__lte=now - GIVE_UP_AFTER) | Q(wanted_at__gt=now + NOT_BEFORE)
     settled = rows.filter(Q(ask_at=None) | is_over, **key)
-    recently = (now - NOT_BEFORE, now + NOT_BEFORE)
-    if settled.exclude(answered_at__range=recently).update(**request):
+    near_now = (now - NOT_BEFORE, now + NOT_BEFORE)
+    if settled.exclude(answered_at__range=near_now).update(**request):
         return True
     try:
         with transaction.atomic():

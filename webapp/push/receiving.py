@@ -100,8 +100,8 @@ if TYPE_CHECKING:
 ROOM_FOR_S = 5
 """How often the size of waiting data is checked; in between, pushes have no limit."""
 LEAST_REMEMBERED_LINES = 1_000
-"""Per process, for the check of repeated lines. With few processes it is more, but a body may have
-hundreds of processes, and the check of a line takes 0.2 µs.
+"""Per process, for the check of repeated lines. With few processes, more lines are remembered; but a
+body may have hundreds of processes, and the check of a line takes 0.2 µs.
 """
 
 NOTHING = Taken(0, 0)
@@ -111,7 +111,9 @@ Reader = Callable[[bytes], Iterator[Entry | Skip]]
 
 @dataclass
 class Received:
-    """``skipped``: number of records that are no log lines; ``problem``: why the first one is none."""
+    """``skipped``: number of records that are no log lines; ``problem``: what is wrong with the
+    first.
+    """
 
     taken: Taken = NOTHING
     skipped: int = 0

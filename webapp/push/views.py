@@ -29,21 +29,21 @@ class TokenForm(forms.Form):
 @never_cache
 def tokens(request: HttpRequest, cluster: str) -> HttpResponse:
     """Only the response to the form that issues a token shows its text."""
-    shown = get_object_or_404(Cluster, name=cluster, kind=ClusterKind.LIVE)
+    row = get_object_or_404(Cluster, name=cluster, kind=ClusterKind.LIVE)
     form, text = TokenForm(request.POST or None), ""
     if request.method == "POST" and form.is_valid():
         try:
             _, text = issue(
-                shown, form.cleaned_data["name"], form.cleaned_data["days"], timezone.now()
+                row, form.cleaned_data["name"], form.cleaned_data["days"], timezone.now()
             )
             form = TokenForm()
         except ActionRefused as refused:
             form.add_error(None, str(refused))
     context: dict[str, Any] = {
-        "cluster": shown,
+        "cluster": row,
         "form": form,
         "text": text,
-        "tokens": shown.push_tokens.all(),
+        "tokens": row.push_tokens.all(),
         "root": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "push/tokens.html", context)

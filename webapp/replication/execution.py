@@ -6,11 +6,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from spark_jobs.replication.request import COMPLETE, Request, Result, result_of
+from spark_jobs.replication.request import COMPLETE, Request, Result
 from webapp.checkpoints.models import CheckpointFact
 from webapp.replication import findings
 from webapp.replication.models import Replica
-from webapp.replication.registration import earlier, places_of
+from webapp.replication.registration import earlier_copies, places_of
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 from webapp.work import spark_job
@@ -53,7 +53,7 @@ def _run(request: Request, record: RunRecord) -> Result:
         command = ["replicate", "--request", str(request_file), "--out", str(result_file)]
         command += ["--attempt", attempt, *spark_job.interrupting(record.row)]
         spark_job.run(command, record, attempt)
-        return result_of(json.loads(result_file.read_text()))
+        return Result(**json.loads(result_file.read_text()))
 
 
 def request_of(row: Replica) -> Request:
@@ -66,7 +66,7 @@ def request_of(row: Replica) -> Request:
         tuple((root.uri, root.read_at or None) for root in roots),
         spellings().aliases,
         tuple(root.uri for root in roots if not _may_read(row, root)),
-        tuple((place.uri, place.read_at) for place in places_of(earlier(row))),
+        tuple((place.uri, place.read_at) for place in places_of(earlier_copies(row))),
     )
 
 

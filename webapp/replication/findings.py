@@ -22,11 +22,11 @@ def judge(replica: Replica, guard: WriteGuard, now: datetime) -> None:
     job = JobCurrent.objects.filter(cluster=replica.cluster, job_id=replica.job_id).first()
     sample = sample_of(replica, job, now)
     limits = Settings(as_plain()).limits(replica.cluster, replica.job_id)
-    new: dict[Identity, dict[str, object]] = {}
+    findings: dict[Identity, dict[str, object]] = {}
     for finding in registry.diagnose(sample, limits).findings:
         identity = (replica.cluster, replica.job_id, finding.rule, finding.subject_id)
-        new[identity] = finding_to_plain(finding) | {"job_name": sample.job_name}
-    settle(new, by_identity(_open(replica)), guard, now)
+        findings[identity] = finding_to_plain(finding) | {"job_name": sample.job_name}
+    settle(findings, by_identity(_open(replica)), guard, now)
 
 
 def close(replica: Replica, now: datetime) -> None:

@@ -66,7 +66,7 @@ def register(
         raise InputRefused({"destination": str(error)}) from error
     if refusal := refusal_of_tree(read_at or place.uri):
         raise InputRefused({"destination": localised(refusal)})
-    if not StorageRoot.objects.exists() or not any(
+    if not any(
         is_below(source, root) for root in StorageRoot.objects.values_list("uri", flat=True)
     ):
         raise InputRefused(
@@ -87,7 +87,7 @@ def register(
         place,
         Replica.objects.exclude(cluster=job.cluster, job_id=job.job_id)
         if stored is None or is_new
-        else earlier(stored),
+        else earlier_copies(stored),
     )
     if stored and is_new and stored.enabled:
         raise InputRefused(
@@ -141,7 +141,7 @@ def _refuse_taken(place: Root, copies: QuerySet[Replica]) -> None:
         raise _place_taken()
 
 
-def earlier(copy: Replica) -> QuerySet[Replica]:
+def earlier_copies(copy: Replica) -> QuerySet[Replica]:
     """Copies that were requested before ``copy``, which keep their places if they overlap."""
     return Replica.objects.filter(pk__lt=copy.pk)
 

@@ -11,9 +11,7 @@ from webapp.work.models import PipelineRun
 LOOK_BACK = timedelta(days=30)
 MOST_ROUNDS = 5_000
 LEAST_SHARE = 0.1
-"""Rounds with a smaller share of the bytes of the largest round are ignored: they spend their time
-on the start of the process.
-"""
+"""Of the largest round's bytes: smaller rounds spend their time on the start of the process."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,10 @@ def copy_rates(now: datetime) -> dict[str, CopyRate]:
 
 def _rate(rows: Sequence[Mapping[str, Any]]) -> CopyRate:
     largest = max(row["counts"]["copied_bytes"] for row in rows)
-    counted = [row for row in rows if row["counts"]["copied_bytes"] >= LEAST_SHARE * largest]
-    duration_s = sum(row["duration_ms"] for row in counted) / 1000
+    large_rounds = [row for row in rows if row["counts"]["copied_bytes"] >= LEAST_SHARE * largest]
+    duration_s = sum(row["duration_ms"] for row in large_rounds) / 1000
     files, size_bytes = (
-        sum(row["counts"][name] for row in counted) for name in ("copied_files", "copied_bytes")
+        sum(row["counts"][name] for row in large_rounds)
+        for name in ("copied_files", "copied_bytes")
     )
     return CopyRate(files / duration_s, size_bytes / duration_s)

@@ -4,7 +4,7 @@ from webapp.replication.models import Replica
 from webapp.work.models import DueWork
 
 PREFIX = "storage/replica-"
-"""The prefix before the id of a ``Replica``."""
+"""Before the id of a ``Replica``."""
 
 
 def key_of(replica: Replica) -> str:

@@ -30,7 +30,7 @@ WITH_PAST = tuple(shipped for shipped in SHIPPED if shipped.has_past)
 """Recordings of which an ended copy ran before the demo began: its checkpoints become orphans."""
 PAST_ROOTS = [shipped.written_to for shipped in WITH_PAST]
 AFTER_THE_PAST = timedelta(hours=1)
-"""The first audit is dated so long after the last past job ended."""
+"""The first audit is dated this long after the end of the last past job."""
 
 
 def roots() -> StorageRootQuerySet:

@@ -22,14 +22,14 @@ from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
 
 NAME = "the demo"
-"""The name of who did these actions, which no user does."""
+"""The name under which these actions are recorded: no user does them."""
 KEY = "demo/tour"
 
 RETRY_AFTER = timedelta(minutes=1)
 """Time until the next audit, if the last one had doubts."""
 MOST_AUDITS = 5
-"""A live root changes while it is listed, so an audit may have doubts. After so many audits the
-plan is made all the same; it says why it is empty.
+"""A live root changes while it is listed, so an audit may have doubts. After this many audits the
+plan is made anyway, and says why it is empty.
 """
 IsDone = bool
 Step = Callable[[datetime], Callable[[Lease, RunRecord], IsDone] | None]
@@ -51,8 +51,8 @@ def has_work() -> bool:
 
 def do_steps(lease: Lease, record: RunRecord) -> None:
     for name, step in _remaining_steps().items():
-        do = step(timezone.now())
-        if do and do(lease, record):
+        do_step = step(timezone.now())
+        if do_step and do_step(lease, record):
             record.say(f"{name}: made")
             _store_done(name)
 

@@ -1,6 +1,6 @@
-"""Weir's own metrics as Prometheus text; :mod:`webapp.site.job_exposition` has those of jobs. They
-are read from the database at each scrape: counters of the client library would differ between web
-processes. A new metric needs its ``yield`` in this module, a panel of
+"""Weir's own metrics as Prometheus text; :mod:`webapp.site.job_exposition` has the metrics of jobs.
+Both are read from the database at each scrape: counters of the client library would differ between
+web processes. A new metric needs its ``yield`` in this module, a panel of
 ``monitoring/weir-dashboard.json`` or a rule of ``monitoring/weir.rules.yml``, and then cases in
 ``tests/webapp/monitoring/weir.rules.test.yml``.
 """

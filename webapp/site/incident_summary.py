@@ -12,7 +12,7 @@ from django.utils.translation import gettext, ngettext
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import outcome_counts
 from webapp.findings.job_attempts import attempts_of
-from webapp.findings.presentation import PresentedFinding, shown, with_known_bugs
+from webapp.findings.presentation import PresentedFinding, present, with_known_bugs
 from webapp.fleet.attempts import Job
 from webapp.fleet.models import OVER, RESTARTS_OF_MARK, JobAnnotation, JobCurrent
 from webapp.incidents.members import Member
@@ -43,28 +43,28 @@ def matters(members: Iterable[Member]) -> list[Matter]:
         matter = matters_by_key.get(key)
         if matter is None:
             matters_by_key[key] = Matter(
-                member, shown(row), row.first_seen, row.last_seen, shown(row).is_open
+                member, present(row), row.first_seen, row.last_seen, present(row).is_open
             )
             continue
         stays = matter.member.is_cause or matter.member.finding.last_seen >= row.last_seen
         matters_by_key[key] = Matter(
             matter.member if stays else member,
-            replace(matter.shown if stays else shown(row), episodes=matter.shown.episodes + 1),
+            replace(matter.shown if stays else present(row), episodes=matter.shown.episodes + 1),
             min(matter.first_seen, row.first_seen),
             max(matter.last_seen, row.last_seen),
-            matter.is_open or shown(row).is_open,
+            matter.is_open or present(row).is_open,
         )
     return list(matters_by_key.values())
 
 
 def with_bugs(matters: Sequence[Matter]) -> list[Matter]:
-    """Adds the known bugs that explain them."""
+    """Adds the known bugs that explain the findings."""
     presented = with_known_bugs(matter.shown for matter in matters)
     return [replace(matter, shown=row) for matter, row in zip(matters, presented, strict=True)]
 
 
 def jobs_of(incident: Incident, members: Sequence[Member]) -> Collection[Job]:
-    """All attempts of the jobs of its findings; if these no longer exist, the attempt of its cause."""
+    """All attempts of the findings' jobs; if no finding exists any more, the attempt of the cause."""
     jobs = attempts_of(member.finding for member in members)
     return jobs or ([(incident.cluster, incident.job_id)] if incident.job_id else [])
 
@@ -72,7 +72,7 @@ def jobs_of(incident: Incident, members: Sequence[Member]) -> Collection[Job]:
 def cost(
     jobs: Collection[Job], began_at: datetime, ended_at: datetime | None, now: datetime
 ) -> list[str]:
-    """Sentences on what happened to its jobs during the incident. Four queries."""
+    """Sentences on what happened to these jobs during the incident. Four queries."""
     if not jobs:
         return []
     in_jobs = Q(

@@ -34,7 +34,7 @@ _EVENTS = {
 
 @dataclass(frozen=True)
 class IncidentTimeline:
-    """Newest last; ``left_out``: number of less important moments beyond the limit."""
+    """``moments``: newest last; ``left_out``: number of less important ones beyond the limit."""
 
     moments: tuple[Moment, ...]
     left_out: int = 0

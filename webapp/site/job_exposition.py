@@ -39,12 +39,12 @@ def _recovery_point_age_s(job: Job, now: datetime) -> float | None:
     return max((now - newest).total_seconds(), 0.0) if newest else None
 
 
-def _health(job: Job, now: datetime) -> float | None:
-    return None if job.health_state == HealthState.UNKNOWN else job.health
-
-
 FIGURES: tuple[tuple[str, str, Callable[[Job, datetime], float | None]], ...] = (
-    ("weir_job_health", "Health from 0 to 100; missing where it is unknown.", _health),
+    (
+        "weir_job_health",
+        "Health from 0 to 100; missing where it is unknown.",
+        lambda job, now: None if job.health_state == HealthState.UNKNOWN else job.health,
+    ),
     (
         "weir_job_recovery_point_age_seconds",
         "Time since the newest completed checkpoint was triggered, else since the start.",
@@ -89,10 +89,10 @@ def render(now: datetime) -> str:
 
 
 def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    most = settings.WEIR.metrics_most_jobs
+    limit = settings.WEIR.metrics_most_jobs
     running = JobCurrent.objects.newest_attempts().exclude(OVER)
     with_status = running.with_status(now).defer(*HEAVY).worst_first("cluster", "id")
-    jobs = list(with_status[:most])
+    jobs = list(with_status[:limit])
     teams = _teams()
     labels = _labels(jobs, teams)
     yield (
@@ -119,7 +119,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     yield (
         "weir_job_findings",
         "Open findings, by rule and severity; of a cluster where job_name is empty.",
-        list(_findings(labels, teams, most)),
+        list(_findings(labels, teams, limit)),
     )
     records = [
         (labels[cluster, first_id] | {"objective": name}, burn, left)
@@ -141,7 +141,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     yield (
         "weir_job_metrics_left_out",
         "Running jobs without samples (WEIR_METRICS_MOST_JOBS).",
-        [({}, max(running.count() - len(jobs), 0) if len(jobs) == most else 0)],
+        [({}, max(running.count() - len(jobs), 0) if len(jobs) == limit else 0)],
     )
 
 
@@ -202,7 +202,7 @@ def _labels(jobs: list[Job], teams: dict[str, str]) -> dict[JobKey, dict[str, st
 
 
 def _findings(
-    labels: dict[JobKey, dict[str, str]], teams: dict[str, str], most: int
+    labels: dict[JobKey, dict[str, str]], teams: dict[str, str], limit: int
 ) -> Iterator[Sample]:
     """Findings of these jobs, and of at most ``most`` groups of clusters and ended jobs."""
     grouped = (
@@ -212,13 +212,13 @@ def _findings(
         .annotate(findings=Count("id"))
         .order_by("-severity_rank", "cluster", "first_attempt_id", "rule")
     )
-    others = 0
+    other_groups = 0
     counts: defaultdict[tuple[str, str, str, str, str], int] = defaultdict(int)
     for cluster, first_id, name, rule, severity, _rank, count in grouped.iterator():
         job = labels.get((cluster, first_id))
         if job is None:
-            others += 1
-            if others > most:
+            other_groups += 1
+            if other_groups > limit:
                 continue
             job = {"cluster": cluster, "job_name": name or first_id, TEAM: teams.get(cluster, "")}
         counts[job["cluster"], job["job_name"], job[TEAM], rule, severity] += count

@@ -22,5 +22,6 @@ def send(task: str, key: str, options: dict[str, Any]) -> None:
 
 @cache
 def _connection(process_id: int) -> Any:
+    """One per process: a fork must not share sockets."""
     timeouts = {"socket_timeout": breaker.TIMEOUT_S, "socket_connect_timeout": breaker.TIMEOUT_S}
     return app.connection_for_write(transport_options=timeouts)

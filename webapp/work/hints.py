@@ -35,7 +35,6 @@ class Task:
 
 
 def send(task: Task, key: str, after: timedelta = timedelta()) -> None:
-    """Raises :class:`Unsent`."""
     if not breaker.redis.allows():
         raise Unsent("It did not answer recently.")
     # Most commands send no hint, and importing Celery would take a quarter of their start.
@@ -68,4 +67,5 @@ def hint(task: Task, key: str, after: timedelta = timedelta()) -> None:
 
 @cache
 def _sender(process_id: int) -> ThreadPoolExecutor:
+    """One per process: a fork does not copy threads."""
     return ThreadPoolExecutor(1, thread_name_prefix="hints")

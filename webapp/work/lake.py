@@ -28,9 +28,9 @@ def read_newest(
     """The newest rows of the range, and the instant from which they were read. The range is halved
     until at most ``limit`` rows fit or it is as short as ``least``. Raises the storage's errors.
     """
-    opened = lake()
+    open_lake = lake()
     while True:
-        rows = opened.read(
+        rows = open_lake.read(
             table, where=where, from_time=start, to_time=end, columns=columns, limit=limit + 1
         )
         if rows.num_rows <= limit or end - start <= least:
@@ -40,8 +40,8 @@ def read_newest(
 
 def commits() -> dict[str, int]:
     """Lake table → its number of commits."""
-    opened = lake()
-    return {table: opened.version(table) for table in CYCLE_TABLES}
+    open_lake = lake()
+    return {table: open_lake.version(table) for table in CYCLE_TABLES}
 
 
 def is_at(commits: Mapping[str, int]) -> bool:
@@ -51,5 +51,5 @@ def is_at(commits: Mapping[str, int]) -> bool:
 
 def has_news(known: Mapping[str, int], tables: Iterable[str]) -> bool:
     """Whether any of ``tables`` has news after its ``known`` commit (:mod:`ingest.lake.reader`)."""
-    opened = lake()
-    return any(opened.has_news(table, known.get(table, 0)) for table in tables)
+    open_lake = lake()
+    return any(open_lake.has_news(table, known.get(table, 0)) for table in tables)

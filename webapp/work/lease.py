@@ -87,7 +87,6 @@ class Lease:
     rows: QuerySet[Any] = field(repr=False, compare=False)
 
     def renew(self) -> None:
-        """Raises :class:`LeaseLost`."""
         if not self._row().update(lease_until=timezone.now() + self.length):
             raise LeaseLost(f"{self.key} was taken over by another process.")
 
@@ -138,13 +137,12 @@ class Lease:
     def complete(self, now: datetime, *, next_attempt_at: datetime | None = None) -> bool:
         """Give the work back as done; False if another holder had taken it over."""
         recheck_connection()
-        due = next_attempt_at or now + timedelta(seconds=self.interval_s)
         updated = self._row().update(
             lease_until=None,
             leased_by=None,
             last_finished_at=now,
             last_success_at=now,
-            next_attempt_at=due,
+            next_attempt_at=next_attempt_at or now + timedelta(seconds=self.interval_s),
             failures=0,
             last_error=None,
         )
@@ -157,19 +155,14 @@ class Lease:
             row = self._row().select_for_update().first()
             if row is None:
                 return False
-            row.failures += 1
-            row.next_attempt_at = now + backoff(self.interval_s, row.failures)
-            row.lease_until = row.leased_by = None
-            row.last_finished_at, row.last_error = now, error
-            row.save(
-                update_fields=[
-                    "failures",
-                    "next_attempt_at",
-                    "lease_until",
-                    "leased_by",
-                    "last_finished_at",
-                    "last_error",
-                ]
+            failures = row.failures + 1
+            self._row().update(
+                lease_until=None,
+                leased_by=None,
+                last_finished_at=now,
+                next_attempt_at=now + backoff(self.interval_s, failures),
+                failures=failures,
+                last_error=error,
             )
         return True
 

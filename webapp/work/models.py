@@ -16,6 +16,10 @@ CLOCK_SLACK = timedelta(minutes=5)
 """Normal difference between the clocks of two machines."""
 
 
+def _is_free(now: datetime) -> models.Q:
+    return models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now)
+
+
 class DueWorkQuerySet(models.QuerySet["DueWork"]):
     def ensure(self, intervals_s: Mapping[str, int], now: datetime) -> None:
         """Create missing rows and apply changed intervals; existing due times stay."""
@@ -41,7 +45,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         leases end unless renewed. Normally no work is postponed for longer than its interval or the
         longest delay after a failure. Returns how many were corrected.
         """
-        # As if it had succeeded now, so that a failure soon shows as late.
+        # As if the work had succeeded now, so that a failure soon shows as late.
         self.filter(last_success_at__gt=now + CLOCK_SLACK).update(last_success_at=now)
         mended = 0
         for row in self.filter(models.Q(next_attempt_at__gt=now) | models.Q(lease_until__gt=now)):
@@ -58,10 +62,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
 
     def due(self, now: datetime, by: datetime | None = None) -> "DueWorkQuerySet":
         """Rows without a valid lease that are due at ``now``, or at ``by`` if it is given."""
-        return self.filter(
-            models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now),
-            next_attempt_at__lte=by or now,
-        )
+        return self.filter(_is_free(now), next_attempt_at__lte=by or now)
 
     def claim(
         self, key: str, now: datetime, *, even_if_not_due: bool = False, lease: timedelta = LEASE
@@ -69,9 +70,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         """Claim the row; ``None`` if it is held or not due."""
         self.filter(key=key).release_from_the_dead()
         holder = new_holder()
-        free = self.filter(
-            models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now), key=key
-        )
+        free = self.filter(_is_free(now), key=key)
         if not even_if_not_due:
             free = free.filter(next_attempt_at__lte=now)
         if not free.update(
@@ -93,9 +92,8 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
 
 
 class DueWork(models.Model):
-    """One kind of repeated work.  A holder must
-    finish or renew by ``lease_until``; ``fence`` grows with every claim, so that writes of a former
-    holder are refused.
+    """One kind of repeated work. A holder must finish or renew by ``lease_until``; ``fence`` grows
+    with every claim, so that writes of a former holder are refused.
     """
 
     key = models.CharField(
@@ -254,7 +252,7 @@ class SkippedInput(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The last sign of life of beat's tick, or of a queue's workers."""
+    """``tick``: when beat last ticked. ``retention``: the instant by which rows were old."""
 
     name = models.CharField(max_length=64, unique=True)
     at = models.DateTimeField()

@@ -8,7 +8,7 @@ from django.utils import timezone
 from webapp.work.lease import LeaseLost
 from webapp.work.models import DueWork
 from webapp.work.registry import ClaimedWork, FinishedAttempt, Work, work_of
-from webapp.work.runs import RunRecord, describe, recorded
+from webapp.work.runs import RunRecord, describe, record_run
 
 Echo = Callable[[str], None]
 
@@ -59,6 +59,6 @@ def _do(work: Work, attempt: ClaimedWork, echo: Echo | None) -> RunRecord | None
         work.look(attempt.lease)
     if not work.do:
         return None
-    with recorded(attempt.lease, attempt.key.partition("/")[0], echo) as record:
+    with record_run(attempt.lease, attempt.key.partition("/")[0], echo) as record:
         work.do(attempt.lease, record)
     return record

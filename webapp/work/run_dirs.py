@@ -21,32 +21,25 @@ def of(run: PipelineRun, name: str = "") -> str:
 
 
 def tidy(keep: int) -> int:
-    """Remove run directories; returns how many. Kept are the last ``keep`` loaded cycles, those not
-    loaded yet, running attempts, and everything younger than an hour.
+    """Remove run directories; returns how many. The last ``keep`` loaded cycles, unloaded cycles,
+    running attempts and everything younger than an hour stay.
     """
     filesystem, root = fsspec.core.url_to_fs(settings.WEIR.runs_root)
-    needed = set(
-        Manifest.objects.filter(state=Manifest.State.LOADED)
-        .order_by("-id")
-        .values_list("attempt", flat=True)[:keep]
-    )
-    needed |= set(
-        Manifest.objects.exclude(state=Manifest.State.LOADED).values_list("attempt", flat=True)
-    )
-    needed |= set(
-        PipelineRun.objects.filter(state=PipelineRun.State.RUNNING).values_list(
-            "attempt", flat=True
-        )
-    )
+    cycles = Manifest.objects.values_list("attempt", flat=True)
+    runs = PipelineRun.objects.values_list("attempt", flat=True)
+    needed = {
+        *cycles.filter(state=Manifest.State.LOADED).order_by("-id")[:keep],
+        *cycles.exclude(state=Manifest.State.LOADED),
+        *runs.filter(state=PipelineRun.State.RUNNING),
+    }
     removed = 0
     for path in filesystem.ls(root, detail=False) if filesystem.isdir(root) else []:
         name = str(path).rstrip("/").rpartition("/")[2]
         match = _RUN_DIR_NAME.match(name)
-        if match and name not in needed and _started_at(match[1]) < timezone.now() - LEAST_AGE:
+        if not match or name in needed:
+            continue
+        started_at = datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        if started_at < timezone.now() - LEAST_AGE:
             filesystem.rm(path, recursive=True)
             removed += 1
     return removed
-
-
-def _started_at(stamp: str) -> datetime:
-    return datetime.strptime(stamp, "%Y%m%dT%H%M%S").replace(tzinfo=UTC)

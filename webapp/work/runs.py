@@ -55,7 +55,7 @@ class RunRecord:
 
 
 @contextmanager
-def recorded(
+def record_run(
     lease: Lease, kind: str, echo: Callable[[str], None] | None = None
 ) -> Iterator[RunRecord]:
     """Record the body as a run of the leased work, also if it raises."""

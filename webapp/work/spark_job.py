@@ -39,11 +39,10 @@ def spark_task(name: str, queue: str, first_s: int = 0) -> Task:
 
 
 def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
-    """Raises :class:`SparkFailed`."""
     # Storage options contain keys, and arguments are logged, so they are passed by the environment.
     os.environ["WEIR_LAKE_OPTIONS"] = json.dumps(settings.WEIR.lake_options)
     run_job = import_string(settings.SPARK_JOB)
-    with _noted_in(record):
+    with _note_warnings(record):
         try:
             code = run_job(arguments)
         except previous_run.PreviousLost as error:
@@ -102,7 +101,7 @@ def _why(arguments: Sequence[str], error: BaseException) -> str:
 
 
 @contextmanager
-def _noted_in(record: RunRecord) -> Iterator[None]:
+def _note_warnings(record: RunRecord) -> Iterator[None]:
     handler = _Notes(record)
     for name in LOGGERS:
         logging.getLogger(name).addHandler(handler)

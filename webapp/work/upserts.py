@@ -135,16 +135,12 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
         case "instant":
             return connection.ops.adapt_datetimefield_value
         case _:
-            return _as_is
+            return lambda value: value
 
 
 def _redact_message(document: str | None) -> str | None:
     parsed = decoded(document)
     return parsed if parsed is None else encoded(storable(redact(parsed)))
-
-
-def _as_is(value: Any) -> Any:
-    return value
 
 
 def _finite(value: float | None) -> float | None:

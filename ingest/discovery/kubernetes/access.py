@@ -35,7 +35,9 @@ class Credentials:
 
 
 def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
-    """Reads the files each time: the token of a pod is replaced every hour. Raises ``Skipped``."""
+    """The API server of this pod's cluster. The files are read at each call: the token is replaced
+    every hour. Raises ``Skipped``.
+    """
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
@@ -99,11 +101,11 @@ def tls_context(ca: str, credentials: Credentials, *, verify: bool = True) -> ss
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE
     if credentials.certificate:
-        _load(tls, credentials)
+        _load_certificate(tls, credentials)
     return tls
 
 
-def _load(tls: ssl.SSLContext, credentials: Credentials) -> None:
+def _load_certificate(tls: ssl.SSLContext, credentials: Credentials) -> None:
     """OpenSSL reads certificates only from files, so a private file is written and deleted."""
     descriptor, path = tempfile.mkstemp(prefix="weir-kubernetes-")
     try:
@@ -123,7 +125,7 @@ def _load(tls: ssl.SSLContext, credentials: Credentials) -> None:
         Path(path).unlink(missing_ok=True)
 
 
-MAX_NAMED = 1_000
+MAX_ENTRIES = 1_000
 
 
 def read_kubeconfig(path: str, context_name: str = "") -> ApiServer:
@@ -139,13 +141,10 @@ def read_kubeconfig(path: str, context_name: str = "") -> ApiServer:
         raise Skipped(
             message("{path:name} has no current-context: say which 'context' of it", path=path)
         )
-    context = _find_named(document, "contexts", "context", name)
-    cluster = _find_named(document, "clusters", "cluster", _text(context, "cluster"))
-    user = (
-        _find_named(document, "users", "user", _text(context, "user"))
-        if _text(context, "user")
-        else {}
-    )
+    context = _find_entry(document, "contexts", "context", name)
+    cluster = _find_entry(document, "clusters", "cluster", _text(context, "cluster"))
+    user_name = _text(context, "user")
+    user = _find_entry(document, "users", "user", user_name) if user_name else {}
     url = check_url(_text(cluster, "server"))
     credentials = _credentials(user, folder)
     if _text(cluster, "proxy-url"):
@@ -197,8 +196,8 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
 
 
 def _pem(section: dict[str, Any], key: str, folder: Path) -> str:
-    """``key-data`` (base64 of PEM), else the file ``key`` (relative to the kubeconfig), in the
-    order of client-go.
+    """The PEM text in ``key-data`` (base64), else in the file ``key`` (relative to the kubeconfig),
+    as in client-go.
     """
     data = _text(section, f"{key}-data", longest=1024 * 1024)
     if data:
@@ -212,10 +211,10 @@ def _pem(section: dict[str, Any], key: str, folder: Path) -> str:
     return read_text(str(folder / path)) if path else ""
 
 
-def _find_named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
-    for entry in object_list(document, key)[:MAX_NAMED]:
+def _find_entry(document: dict[str, Any], key: str, member: str, name: str) -> dict[str, Any]:
+    for entry in object_list(document, key)[:MAX_ENTRIES]:
         if entry.get("name") == name:
-            return as_object(entry.get(inner))
+            return as_object(entry.get(member))
     raise Skipped(
         message("it has no entry {name:text} in {key:text}", name=f"{name[:100]!r}", key=key)
     )

@@ -13,7 +13,7 @@ PAGE_TIMEOUT_S = 10.0
 RETRY_PAUSE_S = 1.0
 """Pause after 429 or 503, since the API server is overloaded."""
 
-_MEANING = {
+_MEANING_OF_STATUS = {
     401: message(
         "HTTP 401: the token or certificate is not known to the API server, or has expired"
     ),
@@ -31,7 +31,7 @@ class ApiFault(Skipped):
 
 
 class Api(RestClient):
-    """Of a failed answer, errors contain only the status."""
+    """Errors have the status of a failed answer, but no text."""
 
     def __init__(self, server: ApiServer) -> None:
         super().__init__(
@@ -52,7 +52,7 @@ class Api(RestClient):
         except (BadAnswer, Unanswered) as error:
             status = error.status or 0
             text = str(error).replace(query, "").rstrip(".")
-            if meaning := _MEANING.get(status):
+            if meaning := _MEANING_OF_STATUS.get(status):
                 text = message(
                     "{path:name} is answered by {meaning:text}", path=path, meaning=meaning
                 )

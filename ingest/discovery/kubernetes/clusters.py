@@ -14,7 +14,7 @@ from ingest.redaction.texts import redact
 
 META = "__meta_kubernetes_"
 KEPT_LABELS = ("team", "environment", "region")
-"""Clusters always get these labels; other labels only if the source names them."""
+"""Clusters always get these labels, others only if the source names them."""
 
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_]")
 
@@ -41,7 +41,9 @@ def targets(
         (service["namespace"], service["cluster_id"]): service for service in listing.services
     }
     leaders = {(leader["namespace"], leader["cluster_id"]): leader for leader in listing.leaders}
-    session_jobs = _by((job["namespace"], job["deployment"], job) for job in listing.session_jobs)
+    session_jobs = _group_by_owner(
+        (job["namespace"], job["deployment"], job) for job in listing.session_jobs
+    )
     cluster_of = {("FlinkDeployment", *key): key for key in deployments}
     cluster_of |= {
         ("FlinkSessionJob", *_id(job)): (job["namespace"], job["deployment"])
@@ -49,7 +51,7 @@ def targets(
     }
     events = None if listing.events is None else _group_by_cluster(listing.events, cluster_of)
     snapshots = _group_by_cluster(listing.snapshots, cluster_of)
-    found, without_leader = [], []
+    cluster_targets, without_leader = [], []
     for key in sorted({*deployments, *services, *leaders}):
         deployment, service, leader = deployments.get(key), services.get(key), leaders.get(key)
         if deployment is None and service is None and leader is not None and not leader["url"]:
@@ -67,8 +69,8 @@ def targets(
             report = report_of(
                 deployment, session_jobs.get(key, []), cluster_events, snapshots.get(key, [])
             )
-        found.append(_target(source, key, deployment, service, leader, report))
-    return found, without_leader
+        cluster_targets.append(_target(source, key, deployment, service, leader, report))
+    return cluster_targets, without_leader
 
 
 def _target(
@@ -81,7 +83,7 @@ def _target(
 ) -> Target:
     namespace, cluster_id = key
     resource = deployment or service or leader or {"labels": {}}
-    port = service["port"] if service else deployment["port"] if deployment else 0
+    port = (service or deployment or {"port": 0})["port"]
     values = {
         "namespace": namespace,
         "name": cluster_id,
@@ -105,9 +107,9 @@ def _target(
 
 
 def _split_url(url: str) -> tuple[str, dict[str, str]]:
-    scheme, mark, rest = url.rpartition("://")
+    scheme, mark, after_scheme = url.rpartition("://")
     try:
-        parts = urlsplit(f"//{rest}")
+        parts = urlsplit(f"//{after_scheme}")
     except ValueError:
         return url[:MAX_VALUE], {}
     labels = {"__scheme__": scheme} if mark else {}
@@ -118,7 +120,9 @@ def _id(resource: Summary) -> tuple[str, str]:
     return resource["namespace"], resource["name"]
 
 
-def _by(pairs: Iterable[tuple[str, str, Summary]]) -> dict[tuple[str, str], list[Summary]]:
+def _group_by_owner(
+    pairs: Iterable[tuple[str, str, Summary]],
+) -> dict[tuple[str, str], list[Summary]]:
     resources_by_owner: dict[tuple[str, str], list[Summary]] = defaultdict(list)
     for namespace, name, resource in pairs:
         resources_by_owner[namespace, name].append(resource)
@@ -126,10 +130,13 @@ def _by(pairs: Iterable[tuple[str, str, Summary]]) -> dict[tuple[str, str], list
 
 
 def _group_by_cluster(
-    events: Iterable[Summary], cluster_of: Mapping[tuple[str, str, str], tuple[str, str]]
+    summaries: Iterable[Summary], cluster_of: Mapping[tuple[str, str, str], tuple[str, str]]
 ) -> dict[tuple[str, str], list[Summary]]:
-    return _by(
-        (*cluster_of[key], entry)
-        for entry in events
-        if (key := (entry["of"][0], entry["namespace"], entry["of"][1])) in cluster_of
-    )
+    """Events or snapshots by cluster. ``of``: kind and name of a resource."""
+    pairs = []
+    for summary in summaries:
+        kind, name = summary["of"]
+        cluster = cluster_of.get((kind, summary["namespace"], name))
+        if cluster is not None:
+            pairs.append((*cluster, summary))
+    return _group_by_owner(pairs)

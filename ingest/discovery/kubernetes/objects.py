@@ -1,5 +1,5 @@
-"""Summaries of objects of an API server: plain values, or None for an object that Weir does not
-read. Fields are those of the CustomResourceDefinitions of the Flink Kubernetes Operator
+"""Summaries of objects of an API server; None for an object that Weir does not read. Fields are
+those of the CustomResourceDefinitions of the Flink Kubernetes Operator
 (``flink.apache.org/v1beta1``) and of core/v1. Missing fields are "" or None.
 """
 
@@ -23,7 +23,7 @@ LEADER = "org.apache.flink.k8s.leader.restserver"
 """
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _EARLIEST_MS, _LATEST_MS = 1_262_304_000_000, 7_258_118_400_000
 
 
@@ -39,9 +39,9 @@ def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 def session_job(resource: dict[str, Any]) -> dict[str, Any] | None:
     summary = _resource(resource, "FlinkSessionJob")
-    return summary and summary | {
-        "deployment": _text(_part(resource, "spec").get("deploymentName"))
-    }
+    if summary is None:
+        return None
+    return summary | {"deployment": _text(_part(resource, "spec").get("deploymentName"))}
 
 
 def _resource(resource: dict[str, Any], kind: str) -> dict[str, Any] | None:
@@ -51,7 +51,7 @@ def _resource(resource: dict[str, Any], kind: str) -> dict[str, Any] | None:
     spec, status = _part(resource, "spec"), _part(resource, "status")
     job = _part(status, "jobStatus")
     reconciled = _part(status, "reconciliationStatus")
-    wanted = _part(spec, "job")
+    job_spec = _part(spec, "job")
     job_id = _text(job.get("jobId"))
     return summary | {
         "kind": kind,
@@ -61,8 +61,8 @@ def _resource(resource: dict[str, Any], kind: str) -> dict[str, Any] | None:
         "generation": _number(_part(resource, "metadata").get("generation")),
         "observed_generation": _number(status.get("observedGeneration")),
         "error": _error(status.get("error")),
-        "has_job": bool(wanted),
-        "wanted": _word(wanted, "state"),
+        "has_job": bool(job_spec),
+        "wanted": _word(job_spec, "state"),
         "job_name": _text(job.get("jobName"))[:MAX_VALUE],
         "job_id": job_id if is_flink_id(job_id) else "",
         "job_state": _word(job, "state"),
@@ -84,14 +84,11 @@ def _savepoint(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkStateSnapshot`` (1.10+) of a savepoint that ended. ``of``: kind and name of the
-    job's resource.
+    """A ``FlinkStateSnapshot`` (1.10+) of an ended savepoint. ``of``: kind and name of its
+    resource.
     """
-    summary, spec, status = (
-        _name_and_namespace(resource),
-        _part(resource, "spec"),
-        _part(resource, "status"),
-    )
+    summary = _name_and_namespace(resource)
+    spec, status = _part(resource, "spec"), _part(resource, "status")
     at_ms = instant_ms(status.get("resultTimestamp"))
     state = _word(status, "state")
     if (
@@ -126,32 +123,33 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
         return None
     if selector.get("component", "jobmanager") != "jobmanager":
         return None
-    numbers = {
+    port_of_name = {
         _text(port_spec.get("name")): port
         for port_spec in as_list(spec.get("ports"))[:50]
         if (port := _port(port_spec.get("port")))
     }
-    port = numbers.get("rest") or (next(iter(numbers.values())) if len(numbers) == 1 else None)
+    port = port_of_name.get("rest") or (
+        next(iter(port_of_name.values())) if len(port_of_name) == 1 else None
+    )
     return summary | {"cluster_id": cluster_id, "port": port or REST_PORT}
 
 
 def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
     """The REST address of the leading JobManager, "" without a leader, from a ConfigMap of Flink's
     high availability. Since 1.15, one ConfigMap has all leaders of a cluster. Before, and with
-    ``high-availability.use-old-ha-services``, ``<cluster id>-restserver-leader`` has the keys
-    ``address`` and ``sessionId``.
+    ``high-availability.use-old-ha-services``, ``<cluster id>-restserver-leader`` has the key
+    ``address``.
     """
     summary = _name_and_namespace(resource)
     data = _part(resource, "data")
     if summary is None or summary["labels"].get("configmap-type") != "high-availability":
         return None
-    if summary["name"].endswith("-cluster-config-map"):
-        cluster_id, (_session, _comma, url) = (
-            summary["name"].removesuffix("-cluster-config-map"),
-            _text(data.get(LEADER)).partition(","),
-        )
-    elif summary["name"].endswith("-restserver-leader"):
-        cluster_id = summary["name"].removesuffix("-restserver-leader")
+    name = summary["name"]
+    if name.endswith("-cluster-config-map"):
+        cluster_id = name.removesuffix("-cluster-config-map")
+        url = _text(data.get(LEADER)).partition(",")[2]
+    elif name.endswith("-restserver-leader"):
+        cluster_id = name.removesuffix("-restserver-leader")
         url = _text(data.get("address"))
     else:
         return None
@@ -177,7 +175,7 @@ def event(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def one_line(text: Any) -> str:
-    return redact(_UNSEEN.sub("", " ".join(_text(text).split()))[:MESSAGE_CHARS])
+    return redact(_UNPRINTABLE.sub("", " ".join(_text(text).split()))[:MESSAGE_CHARS])
 
 
 def instant_ms(value: Any) -> int | None:
@@ -190,7 +188,7 @@ def instant_ms(value: Any) -> int | None:
             value = round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
         except (ValueError, OverflowError):
             return None
-    if isinstance(value, bool) or not isinstance(value, int):
+    if type(value) is not int:
         return None
     return value if _EARLIEST_MS <= value < _LATEST_MS else None
 
@@ -232,8 +230,7 @@ def _port(value: Any) -> int | None:
 
 
 def _number(value: Any) -> int | None:
-    is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-    return value if is_number else None
+    return value if type(value) is int and 0 <= value < 2**53 else None
 
 
 def _word(parent: dict[str, Any], key: str) -> str:

@@ -1,7 +1,6 @@
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.discovery.kubernetes import objects
 from ingest.discovery.kubernetes.access import ApiServer, in_cluster, read_kubeconfig
@@ -21,10 +20,9 @@ Summary = dict[str, Any]
 Reader = Callable[[dict[str, Any]], Summary | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """``part``: the value of ``read`` in a source. ``optional``: if the resource is forbidden or
-    missing, this is only reported.
+class Resource(NamedTuple):
+    """``part``: the value of ``read`` in a source. ``optional``: the resource may be missing or,
+    with a note, forbidden.
     """
 
     part: str
@@ -54,12 +52,7 @@ RESOURCES = {
         "services",
         objects.rest_service,
         False,
-        (
-            (
-                _LABELS,
-                f"type in ({objects.NATIVE},{objects.STANDALONE})",
-            ),
-        ),
+        ((_LABELS, f"type in ({objects.NATIVE},{objects.STANDALONE})"),),
     ),
     "leaders": Resource(
         "leaders",
@@ -70,22 +63,21 @@ RESOURCES = {
         ((_LABELS, "configmap-type=high-availability"),),
     ),
 }
-"""Field of :class:`ListedObjects` → resource."""
+"""Field of ``ListedObjects`` → resource."""
 
 _listed: set[tuple[str, KubernetesSource, str, str]] = set()
-"""Source, field and namespace for which this process has listed an object."""
+"""Source name, source, field and namespace of objects listed before."""
 
 
 async def read_kubernetes(
     name: str, source: KubernetesSource
 ) -> tuple[list[Target], list[RefusedTarget]]:
-    server = await asyncio.to_thread(_server, source)
+    if source.kubeconfig:
+        server = await asyncio.to_thread(read_kubeconfig, source.kubeconfig, source.context)
+    else:
+        server = await asyncio.to_thread(in_cluster)
     async with Api(server) as api:
         return await _read(api, name, source, server)
-
-
-def _server(source: KubernetesSource) -> ApiServer:
-    return read_kubeconfig(source.kubeconfig, source.context) if source.kubeconfig else in_cluster()
 
 
 async def _read(
@@ -103,19 +95,19 @@ async def _read(
     results = await asyncio.gather(
         *(
             _list(api, resource, namespace, source.selector)
-            for _into, resource, namespace in requests
+            for _field, resource, namespace in requests
         ),
         return_exceptions=True,
     )
     notes: list[RefusedTarget] = []
     listing = ListedObjects()
-    unread = set()
+    unread_fields = set()
     for (field, resource, namespace), result in zip(requests, results, strict=True):
         key = (name, source, field, namespace)
         if isinstance(result, ApiFault):
-            unread.add(field)
+            unread_fields.add(field)
             notes += _notes_on_fault(
-                result, source, field, resource, namespace, is_there=key in _listed
+                result, source, field, resource, namespace, had_objects=key in _listed
             )
         elif isinstance(result, BaseException):
             raise result
@@ -126,10 +118,10 @@ async def _read(
                 listing.events = [*(listing.events or ()), *result]
             else:
                 getattr(listing, field).extend(result)
-    if "events" in unread:
+    if "events" in unread_fields:
         listing.events = None
-    found, without_leader = targets(source, listing)
-    if len(found) > MAX_TARGETS:
+    cluster_targets, without_leader = targets(source, listing)
+    if len(cluster_targets) > MAX_TARGETS:
         raise Skipped(
             message(
                 "it lists more than {max_targets:count} clusters; narrow it by 'namespaces' or "
@@ -137,7 +129,7 @@ async def _read(
                 max_targets=MAX_TARGETS,
             )
         )
-    return found, [*notes, *without_leader]
+    return cluster_targets, [*notes, *without_leader]
 
 
 def _notes_on_fault(
@@ -147,12 +139,12 @@ def _notes_on_fault(
     resource: Resource,
     namespace: str,
     *,
-    is_there: bool,
+    had_objects: bool,
 ) -> list[RefusedTarget]:
-    """Raises if nothing can be found without the resource. ``is_there``: it has had objects."""
-    # Else a 404 means that the API server is still starting.
+    """Raises if the source needs the resource. ``had_objects``: objects were listed before."""
+    # After earlier objects, a 404 means that the API server is still starting.
     is_not_installed = (
-        fault.status == 404 and resource.group == FLINK and not is_there and not source.read
+        fault.status == 404 and resource.group == FLINK and not had_objects and not source.read
     )
     if not is_not_installed and not (resource.optional and fault.status in (403, 404)):
         if fault.status != 403:
@@ -169,12 +161,14 @@ def _notes_on_fault(
     return [
         RefusedTarget(
             _path(resource, namespace),
-            message("{result:name}; {without:message}", result=str(fault), without=_WITHOUT[field]),
+            message(
+                "{result:name}; {without:message}", result=str(fault), without=_CONSEQUENCES[field]
+            ),
         )
     ]
 
 
-_WITHOUT = {
+_CONSEQUENCES = {
     "session_jobs": message("jobs of session clusters are known from REST only"),
     "snapshots": message("savepoints of the operator are known from its other resources only"),
     "events": message("when the operator upgraded a job is known from its status only"),
@@ -188,8 +182,8 @@ def _path(resource: Resource, namespace: str) -> str:
 
 
 async def _list(api: Api, resource: Resource, namespace: str, selector: str) -> list[Summary]:
-    """All pages of one resource version. Lists again if the server has dropped the version (410).
-    Raises ``ApiFault``.
+    """All pages of one resource version. Lists again if the version was dropped (410). Raises
+    ``ApiFault``.
     """
     path, parameters = _path(resource, namespace), dict(resource.parameters)
     if selector and resource.name in ("flinkdeployments", "services", "configmaps"):
@@ -204,11 +198,11 @@ async def _list(api: Api, resource: Resource, namespace: str, selector: str) -> 
 
 async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) -> list[Summary]:
     resources: list[Summary] = []
-    query, seen = {**parameters, "limit": str(PAGE)}, 0
+    query, object_count = {**parameters, "limit": str(PAGE)}, 0
     while True:
         page = await api.page(path, query)
-        seen += len(page["items"])
-        if seen > MAX_OBJECTS:
+        object_count += len(page["items"])
+        if object_count > MAX_OBJECTS:
             raise ApiFault(
                 message(
                     "{path:name} lists more than {max_objects:count} objects; narrow it by "

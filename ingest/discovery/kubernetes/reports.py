@@ -22,10 +22,10 @@ def report_of(
     events: Sequence[Summary] | None,
     snapshots: Iterable[Summary],
 ) -> OperatorReport:
-    """``events`` is None if Weir may not read them; then only the status says when a resource was
+    """``events`` is None if Weir may not read them: only the status says when a resource was
     reconciled.
     """
-    with_jobs = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
+    job_resources = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
     kubernetes_events = [
         event
         for resource in (deployment, *session_jobs)
@@ -42,7 +42,7 @@ def report_of(
         reconciliation=deployment["reconciliation"],
         error=deployment["error"],
         suspended=deployment["wanted"] == "SUSPENDED",
-        jobs=tuple(_job(resource, deployment) for resource in with_jobs[:MAX_JOBS]),
+        jobs=tuple(_job(resource, deployment) for resource in job_resources[:MAX_JOBS]),
         events=tuple(newest),
     )
 
@@ -52,9 +52,8 @@ def _resource(resource: Summary) -> str:
 
 
 def _job(resource: Summary, deployment: Summary) -> ReportedJob:
-    error = (
-        "" if resource is deployment else resource["error"]
-    )  # an application's is that of the cluster
+    # The error of an application is reported as that of the cluster.
+    error = "" if resource is deployment else resource["error"]
     return ReportedJob(
         _resource(resource),
         resource["job_name"] or resource["name"],
@@ -84,27 +83,20 @@ def _events(
         )
     savepoints = [snapshot for snapshot in snapshots if snapshot["of"] == key]
     if resource["savepoint"] and not any(
-        entry["path"] == resource["savepoint"]["path"] for entry in savepoints
+        snapshot["path"] == resource["savepoint"]["path"] for snapshot in savepoints
     ):
         savepoints.append(resource["savepoint"])
-    for entry in savepoints:
-        if (job_id := _job_at(resource, entry["at_ms"])) is not None:
-            reason = SAVEPOINT_FAILED if entry["error"] else SAVEPOINT
-            yield OperatorEvent(
-                entry["at_ms"],
-                reason,
-                job_id,
-                entry["error"] or entry["trigger"].lower(),
-                entry["path"],
-                bool(entry["error"]),
-            )
+    for snapshot in savepoints:
+        at_ms, error = snapshot["at_ms"], snapshot["error"]
+        if (job_id := _job_at(resource, at_ms)) is not None:
+            reason = SAVEPOINT_FAILED if error else SAVEPOINT
+            message = error or snapshot["trigger"].lower()
+            yield OperatorEvent(at_ms, reason, job_id, message, snapshot["path"], bool(error))
 
 
 def _job_at(resource: Summary, at_ms: int) -> str | None:
-    """The job at that time; "" if it has no id yet, None for an earlier job."""
-    if (
-        resource["started_at_ms"] is not None
-        and at_ms < resource["started_at_ms"] - STARTS_WITHIN_MS
-    ):
+    """The id of the resource's job, "" without one yet, None if an earlier job ran at ``at_ms``."""
+    started_at_ms = resource["started_at_ms"]
+    if started_at_ms is not None and at_ms < started_at_ms - STARTS_WITHIN_MS:
         return None
     return str(resource["job_id"])

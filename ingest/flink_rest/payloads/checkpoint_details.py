@@ -10,8 +10,8 @@ from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM, subtask_index
 from ingest.records import VertexCheckpoint
 
 SUBTASKS_PER_REPORTED = 64
-"""Most elements of an array for each subtask in the answer. Flink lists pending subtasks, too: a
-short answer must not make arrays of 32,768 elements.
+"""Most elements of an array for each subtask in the answer. Flink lists pending subtasks, too:
+short answers must not make long arrays.
 """
 
 
@@ -59,15 +59,11 @@ def _subtask_arrays(fields: Fields) -> dict[str, tuple[Any, ...]]:
         )
     columns: dict[str, list[Any]] = {column: [None] * length for column in _READERS}
     for index, subtask in by_index.items():
-        if _is_pending(subtask):
+        if (subtask.text("status") or "").startswith("pending"):
             continue
         for column, read in _READERS.items():
             columns[column][index] = read(subtask)
     return {column: tuple(values) for column, values in columns.items()}
-
-
-def _is_pending(subtask: Fields) -> bool:
-    return (subtask.text("status") or "").startswith("pending")
 
 
 def _nested(

@@ -31,8 +31,8 @@ def restore(body: Any) -> dict[str, Any]:
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """Places and objects of checkpoints: the history (ten), and the latest of each kind that are no
-    longer in it.
+    """Places and objects of checkpoints: the history (ten), and the latest of each kind that it
+    lacks.
     """
     payload = Fields(body)
     items = payload.items("history")

@@ -37,7 +37,7 @@ KEPT_PREFIXES = (
     "high-availability.type",
 )
 KEPT_KEYS = ("high-availability",)
-"""In 1.x the key of the type. Other keys with this prefix are addresses and directories."""
+"""In 1.x, the type's key. Other keys with this prefix are addresses and directories."""
 _MAX_VALUE_CHARS = 4096
 
 
@@ -53,7 +53,7 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
     deleted = external.flag("delete_on_cancellation") if external else None
     return {
         "checkpointing_mode": _lower(fields.text("mode")),
-        # Long.MAX if periodic checkpoints are off
+        # Flink sends Long.MAX if periodic checkpoints are off.
         "checkpoint_interval_ms": fields.duration_ms("interval"),
         "checkpoint_timeout_ms": fields.duration_ms("timeout"),
         "min_pause_ms": fields.duration_ms("min_pause"),
@@ -72,8 +72,8 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
 
 
 def no_checkpoints(body: Any) -> dict[str, int]:
-    says = any(SAYS_NO_CHECKPOINTS in str(text) for text in as_list(member(body, "errors")))
-    return dict.fromkeys(COUNTERS, 0) if says else {}
+    is_off = any(SAYS_NO_CHECKPOINTS in str(text) for text in as_list(member(body, "errors")))
+    return dict.fromkeys(COUNTERS, 0) if is_off else {}
 
 
 def cluster_settings(body: Any) -> tuple[Setting, ...]:
@@ -82,7 +82,7 @@ def cluster_settings(body: Any) -> tuple[Setting, ...]:
         entry = Fields(item, place)
         key = entry.required_text("key")
         if key.startswith(KEPT_PREFIXES) or key in KEPT_KEYS:
-            settings[key] = _mask(key, entry)
+            settings[key] = _safe_value(key, entry)
     return tuple(Setting(key, value) for key, value in sorted(settings.items()))
 
 
@@ -93,7 +93,7 @@ def job_settings(body: Any) -> tuple[Setting, ...]:
     return (Setting("job.restart-strategy", strategy),) if strategy else ()
 
 
-def _mask(key: str, entry: Fields) -> str:
+def _safe_value(key: str, entry: Fields) -> str:
     value = entry.raw("value")
     if holds_secret(key):
         return MASK

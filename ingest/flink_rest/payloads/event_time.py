@@ -1,4 +1,4 @@
-"""Selects the metrics that show how event time passes to a vertex with several inputs.
+"""Selects metrics of event time for vertices with several inputs.
 
 Up to 1.20, operators with two inputs report the watermark of each input
 (``currentInput1Watermark``). From 2.0 on, only operators for any number of inputs do so
@@ -33,19 +33,17 @@ def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
 
 
 def names_to_ask(
-    vertex_id: str, name: str, listed: Collection[str], fed: Mapping[str, Collection[str]]
+    vertex_id: str, name: str, listed: Collection[str], feeders_of: Mapping[str, Collection[str]]
 ) -> list[str]:
-    """``listed``: metrics of the vertex, whose name is ``name``. ``fed``: from :func:`feeders`."""
-    has_inputs, feeds = vertex_id in fed, any(vertex_id in sources for sources in fed.values())
+    """``listed``: the metrics of the vertex called ``name``. ``feeders_of``: see ``feeders``."""
+    has_inputs = vertex_id in feeders_of
     requested = [RECEIVED] if has_inputs and RECEIVED in listed else []
     operators = {text.removesuffix(f".{SENT}") for text in listed if text.endswith(f".{SENT}")}
-    operator = (
-        _last_operator(name, operators)
-        if feeds
-        else _first_operator(name, operators)
-        if has_inputs
-        else None
-    )
+    operator = None
+    if any(vertex_id in sources for sources in feeders_of.values()):
+        operator = _end_operator(name, operators, first=False)
+    elif has_inputs:
+        operator = _end_operator(name, operators, first=True)
     return [*requested, f"{operator}.{SENT}"] if operator else requested
 
 
@@ -53,29 +51,18 @@ def is_of_event_time(name: str) -> bool:
     return name == RECEIVED or name.endswith(f".{SENT}")
 
 
-def _last_operator(name: str, operators: Collection[str]) -> str | None:
-    """The last operator of the chain, as metrics name it; None if several operators match."""
-    return _at_end(name.split(_ARROW), operators, first=False)
-
-
-def _first_operator(name: str, operators: Collection[str]) -> str | None:
-    return _at_end(name.split(_ARROW), operators, first=True)
-
-
-def _at_end(parts: list[str], operators: Collection[str], first: bool) -> str | None:
-    # An operator's name may contain an arrow, so the chain is cut at each arrow and compared with
-    # the names of operators.
-    cuts = (parts[:at] if first else parts[-at:] for at in range(1, len(parts) + 1))
-    names = {
-        metric_name for cut in cuts if (metric_name := _in_metrics(_ARROW.join(cut))) in operators
-    }
+def _end_operator(vertex_name: str, operators: Collection[str], first: bool) -> str | None:
+    """The first or last operator of the chain, as metrics name it; None if several match."""
+    # An operator's name may contain an arrow: each beginning or end of the chain is compared.
+    parts = vertex_name.split(_ARROW)
+    cuts = (parts[:size] if first else parts[-size:] for size in range(1, len(parts) + 1))
+    names = {_metric_name(_ARROW.join(cut)) for cut in cuts}.intersection(operators)
     if len(names) != 1:
         return None
     (operator,) = names
-    return (
-        operator if [_in_metrics(part.strip("()")) for part in parts].count(operator) <= 1 else None
-    )
+    is_repeated = [_metric_name(part.strip("()")) for part in parts].count(operator) > 1
+    return None if is_repeated else operator
 
 
-def _in_metrics(operator: str) -> str:
+def _metric_name(operator: str) -> str:
     return _UNDERSCORED.sub("_", _INDEX_PREFIX.sub("", operator)[:MOST_OPERATOR_CHARS])

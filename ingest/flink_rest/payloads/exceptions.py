@@ -1,4 +1,4 @@
-"""``/jobs/:id/exceptions``: the history of 1.13 and later, or the legacy list of older versions."""
+"""``/jobs/:id/exceptions``: the history (1.13+), or the legacy list."""
 
 import re
 from dataclasses import replace

@@ -3,7 +3,7 @@ depending on the field: all become ``None``. A value of a wrong type raises ``Sk
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -58,7 +58,6 @@ class Fields:
         return self._typed_value(names, bool, "true or false")
 
     def integer(self, *names: str) -> int | None:
-        """``None`` if negative or Long.MAX."""
         return self._read(names, integer, "a whole number")
 
     def duration_ms(self, *names: str) -> int | None:
@@ -66,11 +65,9 @@ class Fields:
         return duration if duration is None or duration <= LONGEST_MS else None
 
     def real(self, *names: str) -> float | None:
-        """``None`` if NaN, infinite or negative."""
         return self._read(names, real, "a number")
 
     def instant(self, *names: str) -> datetime | None:
-        """Epoch milliseconds as UTC; ``None`` if 0, negative or Long.MAX."""
         return self._read(names, instant, "a time in epoch milliseconds")
 
     def required_text(self, *names: str) -> str:
@@ -166,7 +163,7 @@ def integer(value: Any) -> int | None:
 
 
 def signed(value: Any) -> int | None:
-    """Like :func:`integer`, but may be negative (a watermark)."""
+    """Like ``integer``, but may be negative (a watermark)."""
     number = _number(value)
     if number is None or number >= LONG_MAX or number <= LONG_MIN:
         return None
@@ -192,6 +189,11 @@ def instant_of_ms(epoch_ms: int) -> datetime:
     if epoch_ms >= LAST_INSTANT_MS:
         raise ValueError
     return datetime.fromtimestamp(epoch_ms // 1000, UTC).replace(microsecond=epoch_ms % 1000 * 1000)
+
+
+def known_sum(numbers: Iterable[int | None]) -> int | None:
+    values = [number for number in numbers if number is not None]
+    return sum(values) if values else None
 
 
 def clean_text(value: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None:

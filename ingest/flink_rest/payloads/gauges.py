@@ -34,16 +34,14 @@ GAUGES: dict[str, tuple[str, str]] = {
     "offset_commits": ("KafkaSourceReader.commitsSucceeded", "sum"),
     "offset_commits_failed": ("KafkaSourceReader.commitsFailed", "sum"),
 }
-"""Column of ``vertex_gauges`` → end of the figures' names, and aggregate over subtasks. If there are
-too many figures, those of the first columns are requested.
+"""Column of ``vertex_gauges`` → end of the figures' names, and aggregate over subtasks. If there
+are too many, those of the first columns are requested.
 """
 EVENT_TIME: dict[str, tuple[str, str]] = {
     "received_watermark_ms": (RECEIVED, "min"),
     "sent_watermark_ms": (SENT, "min"),
 }
-"""Requested only for vertices with several inputs and their feeders, since every operator has
-these metrics.
-"""
+"""Requested only for vertices with several inputs and their feeders: every operator has them."""
 MOST_NAMES, MOST_NAME_CHARS = 120, 300
 _BY_ENDING = {
     end: (place, column, aggregate)
@@ -113,10 +111,6 @@ def _column_of(name: str) -> tuple[int, str, str] | None:
 
 
 def add_to(aggregate: str, value: float, other: float) -> float:
-    return (
-        value + other
-        if aggregate == "sum"
-        else max(value, other)
-        if aggregate == "max"
-        else min(value, other)
-    )
+    if aggregate == "sum":
+        return value + other
+    return max(value, other) if aggregate == "max" else min(value, other)

@@ -45,8 +45,6 @@ def state_since(body: Any) -> tuple[StateSince, ...]:
     timestamps = Fields(body).object("timestamps")
     if timestamps is None:
         return ()
-    entered = [(timestamps.instant(state), state) for state in timestamps.names()]
-    return tuple(
-        StateSince(state.upper(), since)
-        for since, state in sorted((since, state) for since, state in entered if since)
-    )
+    times = ((timestamps.instant(state), state) for state in timestamps.names())
+    reached = sorted((since, state) for since, state in times if since)
+    return tuple(StateSince(state.upper(), since) for since, state in reached)

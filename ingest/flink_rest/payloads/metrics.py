@@ -32,12 +32,12 @@ def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
     in_path = _SUBTASK_IN_PATH.search(endpoint)
     if in_path:
         return {_check_subtask(int(in_path[1])): values(body)}
-    subtask: dict[int, dict[str, Any]] = {}
+    by_subtask: dict[int, dict[str, Any]] = {}
     for metric_id, value in values(body).items():
-        prefixed = _SUBTASK_IN_ID.fullmatch(metric_id)
-        if prefixed:
-            subtask.setdefault(_check_subtask(int(prefixed[1])), {})[prefixed[2]] = value
-    return subtask
+        match = _SUBTASK_IN_ID.fullmatch(metric_id)
+        if match:
+            by_subtask.setdefault(_check_subtask(int(match[1])), {})[match[2]] = value
+    return by_subtask
 
 
 def pick(

@@ -5,14 +5,14 @@ from typing import Any
 
 from ingest.flink_rest.metric_names import TASKMANAGER_METRICS
 from ingest.flink_rest.payloads import metrics
-from ingest.flink_rest.payloads.fields import Fields
+from ingest.flink_rest.payloads.fields import Fields, known_sum
 from ingest.flink_rest.payloads.vertices import required_taskmanager_id
 from ingest.records import AllocatedSlot, TaskManager
 
 _HOST_OF_PATH = re.compile(r"@(.+):\d+/")
 _GC_METRIC = re.compile(r"Status\.JVM\.GarbageCollector\.(.+)\.(Count|Time)")
 
-# Column → field of the "metrics" object. The metric endpoint has values that an answer lacks.
+# Column → field of "metrics". The metric endpoint has values that an answer lacks.
 _DETAIL_METRICS = {
     "heap_used_bytes": "heapUsed",
     "heap_max_bytes": "heapMax",
@@ -87,7 +87,7 @@ def _allocated_slots(fields: Fields) -> tuple[AllocatedSlot, ...] | None:
 
 
 def _collected_metrics(detail: Fields | None) -> Fields:
-    """Empty until Flink has fetched metrics: before, it returns zeros, even for the heap."""
+    """Empty until Flink has metrics: before, it returns zeros, even for the heap."""
     return detail if detail and detail.integer("heapCommitted") else Fields({})
 
 
@@ -110,15 +110,10 @@ def _garbage_collection(
         if gc.text("name") != "All"
     ]
     if collectors:
-        return _sum(count for count, _ in collectors), _sum(ms for _, ms in collectors)
+        return known_sum(count for count, _ in collectors), known_sum(ms for _, ms in collectors)
     sums: dict[str, list[int | None]] = {"Count": [], "Time": []}
     for metric_id in metric_values:
         match = _GC_METRIC.fullmatch(metric_id)
         if match and match[1] != "All":
             sums[match[2]].append(_bytes(metrics.pick(dict(metric_values), (metric_id,))))
-    return _sum(sums["Count"]), _sum(sums["Time"])
-
-
-def _sum(numbers: Any) -> int | None:
-    reported = [number for number in numbers if number is not None]
-    return sum(reported) if reported else None
+    return known_sum(sums["Count"]), known_sum(sums["Time"])

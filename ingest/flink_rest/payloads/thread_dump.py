@@ -46,12 +46,10 @@ def thread_dump(body: Any) -> tuple[Thread, ...]:
     return tuple(_threads(threads))
 
 
-def _threads(dumped: list[Fields]) -> Iterator[Thread]:
-    for fields in dumped:
-        name, text = (
-            fields.required_text("threadName"),
-            fields.required_text("stringifiedThreadInfo"),
-        )
+def _threads(entries: list[Fields]) -> Iterator[Thread]:
+    for fields in entries:
+        name = fields.required_text("threadName")
+        text = fields.required_text("stringifiedThreadInfo")
         head, _, stack = text.partition("\n")
         match = _HEAD.match(head.removeprefix(f'"{name}"')[:_HEAD_CHARS])
         if match is None:

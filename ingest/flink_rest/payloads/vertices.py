@@ -44,7 +44,7 @@ def placements(body: Any) -> dict[int, Placement]:
 
 @dataclass(frozen=True, slots=True)
 class RecordCounts:
-    """Records since the attempt began; None if Flink says that its count is incomplete."""
+    """Records since the attempt began; None if Flink's count is incomplete."""
 
     records_in: int | None = None
     records_out: int | None = None
@@ -56,14 +56,14 @@ def record_counts(body: Any) -> dict[int, RecordCounts]:
         metrics = subtask.object("metrics")
         if metrics is not None:
             counters = RecordCounts(
-                _complete(metrics, "read-records"), _complete(metrics, "write-records")
+                _complete_count(metrics, "read-records"), _complete_count(metrics, "write-records")
             )
             if counters != RecordCounts():
                 counts_by_subtask[subtask_index(subtask)] = counters
     return counts_by_subtask
 
 
-def _complete(metrics: Fields, name: str) -> int | None:
+def _complete_count(metrics: Fields, name: str) -> int | None:
     return metrics.integer(name) if metrics.flag(f"{name}-complete") else None
 
 
@@ -129,14 +129,14 @@ def host_and_port(text: str | None) -> str | None:
 
 def taskmanager_id(fields: Fields, name: str) -> str | None:
     text = fields.text(name)
-    return None if not text or text == _NOWHERE else _check(fields, name, text)
+    return None if not text or text == _NOWHERE else _check_taskmanager_id(fields, name, text)
 
 
 def required_taskmanager_id(fields: Fields) -> str:
-    return _check(fields, "id", fields.required_text("id"))
+    return _check_taskmanager_id(fields, "id", fields.required_text("id"))
 
 
-def _check(fields: Fields, name: str, text: str) -> str:
+def _check_taskmanager_id(fields: Fields, name: str, text: str) -> str:
     if not is_taskmanager_id(text):
         place = f"{fields.place}.{name}" if fields.place else name
         raise Skipped(
@@ -147,7 +147,7 @@ def _check(fields: Fields, name: str, text: str) -> str:
 
 
 def _host(subtask: Fields) -> str | None:
-    """``endpoint`` (1.19+) has a port; ``host`` (until 1.20) has a port in some releases."""
+    """``endpoint`` (1.19+) has a port, ``host`` (until 1.20) only in some releases."""
     endpoint = host_and_port(subtask.text("endpoint"))
     if endpoint:
         return _PORT.sub("", endpoint)

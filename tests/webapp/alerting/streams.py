@@ -20,7 +20,7 @@ def at(seconds: float) -> datetime:
 
 
 def mark_notified(last: Life) -> Life:
-    """As a notice marks the alerts that it names."""
+    """``last`` after its notice, as :mod:`webapp.alerting.notifications` stores it."""
     is_resolved = last.state == AlertState.RESOLVED
     return replace(
         last,

@@ -20,7 +20,7 @@ from webapp.site.views import fleet
 from webapp.work import broker, hints, spark_job
 from webapp.work.hints import Task
 from webapp.work.models import DueWork, PipelineRun
-from webapp.work.runs import RunRecord, recorded
+from webapp.work.runs import RunRecord, record_run
 
 Lines = Callable[[], list[dict[str, Any]]]
 GIVEN = "0123abcd-proxy.1"
@@ -94,7 +94,7 @@ def test_lines_of_a_run_name_it_and_the_request_of_its_task(lines: Lines) -> Non
     for request in (GIVEN, ""):
         lease = DueWork.objects.claim("spark/cycle", timezone.now(), even_if_not_due=True)
         assert lease
-        with log_lines.request_context(request), recorded(lease, "spark") as record:
+        with log_lines.request_context(request), record_run(lease, "spark") as record:
             record.say("working")
         lease.complete(timezone.now())
     first, second = PipelineRun.objects.order_by("id")

@@ -11,7 +11,7 @@ from webapp.delivery.choices import FormatName
 from webapp.delivery.formats.base import Addressee, Format, Mail, Outgoing, Rendered
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.notices import Notice
-from webapp.delivery.rendering import rendered
+from webapp.delivery.rendering import render_delivery
 from webapp.lib import shown_zone
 from webapp.lib.instants import instant_text
 
@@ -28,7 +28,7 @@ def of_a_page_in_chinese(kind: str) -> Rendered:
         notice(*TOLD),
     )
     with translation.override("zh-hans"), shown_zone.within(lambda: ZoneInfo("Asia/Shanghai")):
-        return rendered(row, row.notice, T0)
+        return render_delivery(row, row.notice, T0)
 
 
 @pytest.mark.parametrize("kind", FormatName.values)

@@ -27,6 +27,8 @@ RUN_ELSEWHERE = {
     "manage.py plan_cleanup": "tests/webapp/cleanup/test_commands.py",
     "manage.py approve_cleanup": "tests/webapp/cleanup/test_commands.py",
     "manage.py apply_cleanup": "tests/webapp/cleanup/test_commands.py",
+    "manage.py apply": "tests/webapp/site/test_declared.py",
+    "manage.py export": "tests/webapp/site/test_declared.py",
     "manage.py preflight": "tests/webapp/analyses/recovery/test_preflight.py",
     "manage.py migrate": "tests/migrated.py",
     "manage.py reencrypt_secrets": "tests/webapp/documentation/test_saving.py",

@@ -31,7 +31,7 @@ from webapp.growth.objectives import (
     HourSums,
     full_hours,
     hour_sums,
-    replaced,
+    replace_rows,
     set_objective,
     window_counts,
 )
@@ -242,7 +242,7 @@ def test_hours_are_summed_once_they_are_over() -> None:
     hours = full_hours(minutes, 60 * 7)
 
     assert hours == [[hour, 60, 0] for hour in range(1, 7)]
-    assert replaced([[1, 9, 9], [2, 1, 1]], [[2, 3, 0]], 2, 10) == [[1, 9, 9], [2, 3, 0]]
+    assert replace_rows([[1, 9, 9], [2, 1, 1]], [[2, 3, 0]], 2, 10) == [[1, 9, 9], [2, 3, 0]]
     sums = hour_sums([[hour, 59, 1] for hour in range(6)], 6)
     assert HourSums.from_json(json.loads(json.dumps(sums.to_json()))) == sums
     assert window_counts(minutes[-30:], sums, 60 * 7 - 1)[4320] == Counts(6, 6 * 60 + 30)

@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from django.apps import apps
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
@@ -21,6 +22,7 @@ from webapp.findings.models import ThresholdOverride
 from webapp.fleet.models import Cluster
 from webapp.growth.models import Objective
 from webapp.site.declared.guard import applying
+from webapp.site.declared.names import MODEL_OF
 from webapp.site.declared.registry import KINDS
 from webapp.site.models import DeclaredRow
 from webapp.storage.models import StorageRoot
@@ -151,8 +153,8 @@ def test_an_export_applied_to_an_empty_database_equals_what_was_exported(
     before = content()
     call_command("export", str(tmp_path / "exported"))
     with applying():
-        for kind in KINDS.values():
-            kind.model._base_manager.all().delete()
+        for label in MODEL_OF.values():
+            apps.get_model(label)._base_manager.all().delete()
     DeclaredRow.objects.all().delete()
     monkeypatch.setenv("WEIR_CLUSTERS_PROD_EU_SECRET", "let me in")
     monkeypatch.setenv("WEIR_ENDPOINTS_ON_CALL_URL", "http://127.0.0.1:8999/hook")

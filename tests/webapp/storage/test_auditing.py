@@ -14,7 +14,7 @@ from webapp.storage.auditing import audit_request, audit_run
 from webapp.storage.choices import AuditPurpose, AuditState
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.work.models import PipelineRun
-from webapp.work.runs import recorded
+from webapp.work.runs import record_run
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ def asked(*roots: audit_request.RequestedRoot, **fields) -> audit_request.AuditR
 
 
 def run(what: audit_request.AuditRequest, lease) -> StorageAudit:
-    with recorded(lease, "storage", lambda line: None) as record:
+    with record_run(lease, "storage", lambda line: None) as record:
         return audit_run.audit(what, lease, record)
 
 

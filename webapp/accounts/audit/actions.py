@@ -114,7 +114,7 @@ ACTIONS = {
     "cleanup-plan-approve": "plan.approve",
     "api-cleanup-plans-approve": "plan.approve",
 }
-"""URL name, or URL name with a button of the form."""
+"""URL name, or URL name with a button of the form → action code."""
 
 
 def action_of(url_name: str, field_names: Iterable[str] = ()) -> str:

@@ -56,7 +56,7 @@ SHOWN = frozenset(
         "zone",
     )
 )
-"""Left out: addresses, which may contain passwords, and comments, which may contain anything."""
+"""Addresses are not shown, since they may contain passwords; comments may contain anything."""
 
 CONNECTION_TEST = "cluster.test"
 _CLUSTER_ADDRESSES = tuple(setting.field for setting in settings("address", "place", "places"))
@@ -86,8 +86,8 @@ _NUMBER = re.compile(r"-?[0-9.,]{1,20}")
 
 
 def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
-    """Field → text. In a connection test, the name need not be that of a cluster: it is marked as
-    typed.
+    """Returns field → text. The name in a connection test may belong to no cluster, so its field
+    becomes ``name_as_typed``.
     """
     fields = {
         name: text(value)
@@ -97,11 +97,11 @@ def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
     if action == CONNECTION_TEST and "name" in fields:
         fields[TYPED_NAME] = fields.pop("name")
     addresses = {
-        name: text([_address(line) for line in _lines(entered.get(name))[: MOST_ITEMS + 1]])
+        name: text([_strip_address(line) for line in _lines(entered.get(name))[: MOST_ITEMS + 1]])
         for name in ADDRESSES.get(action, ())
     }
     shown = {name: value for name, value in addresses.items() if value} | fields
-    # There may be any number of thresholds.
+    # Thresholds, whose names have a dot, are cut first: there may be any number.
     return dict(sorted(shown.items(), key=lambda field: "." in field[0])[:MOST_FIELDS])
 
 
@@ -127,15 +127,15 @@ def _lines(value: Any) -> list[str]:
     return value.splitlines() if isinstance(value, str) else list(value or ())
 
 
-def _address(line: str) -> str:
+def _strip_address(line: str) -> str:
     """``line`` without user info, query and fragment; a path stays as it is."""
     if line.startswith("/"):
         return line
     scheme, separator, location = line.partition("://")
-    return f"{_bare(scheme)}{separator}{_bare(location)}"
+    return f"{_strip_part(scheme)}{separator}{_strip_part(location)}"
 
 
-def _bare(part: str) -> str:
+def _strip_part(part: str) -> str:
     return _QUERY_OR_FRAGMENT.split(part.rpartition("@")[2], maxsplit=1)[0]
 
 

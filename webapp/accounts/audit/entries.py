@@ -38,6 +38,7 @@ def begin(
     details = entered_fields.details({**stored_addresses, **entered}, action)
     if "verb" in parameters:
         details["verb"] = entered_fields.text(parameters["verb"])
+    row_name = f"{row} (#{row.pk})" if row is not None and "pk" in parameters else row
     entry = AuditEntry.objects.create(
         at=timezone.now(),
         action=action,
@@ -45,7 +46,7 @@ def begin(
         person=person,
         token=str(token)[:120] if token else "",
         subject=(
-            _name_of_row(row, parameters)
+            entered_fields.text(row_name)
             or entered_fields.text(" ".join(map(str, parameters.values())))
             or entered_fields.subject(details)
         )[:_LONGEST_SUBJECT],
@@ -60,7 +61,7 @@ def entry_key(request: HttpRequest) -> int | None:
 
 
 def mark_carried_out(request: HttpRequest) -> None:
-    """The request writes nothing and shows its form again, but succeeded."""
+    """For a request that succeeds, but writes nothing and shows its form again."""
     setattr(request, _CARRIED_OUT, True)
 
 
@@ -69,7 +70,7 @@ def was_carried_out(request: HttpRequest) -> bool:
 
 
 def read_at_end(request: HttpRequest, read_entered: Callable[[], Any]) -> None:
-    """``read_entered`` reads the body of an API request after the view."""
+    """:func:`end` calls ``read_entered`` to read the body of an API request after the view."""
     setattr(request, _READ_ENTERED, read_entered)
 
 
@@ -93,12 +94,16 @@ def sign_in(
     status: int,
     details: dict[str, str] | None = None,
 ) -> None:
-    door = _door(request)
-    entry = {"action": SIGN_IN, "door": door, "person": person}
-    when = {"at": timezone.now(), "outcome": outcome, "status": status}
     _write_or_log(
         lambda: AuditEntry.objects.create(
-            **entry, **when, details=details or {}, **_origin(request)
+            at=timezone.now(),
+            action=SIGN_IN,
+            door=_door(request),
+            person=person,
+            outcome=outcome,
+            status=status,
+            details=details or {},
+            **_origin(request),
         )
     )
 
@@ -123,12 +128,6 @@ def _row(model: str, parameters: Mapping[str, Any]) -> models.Model | None:
         row: models.Model | None = rows.first()
         return row
     return None
-
-
-def _name_of_row(row: models.Model | None, parameters: Mapping[str, Any]) -> str:
-    return entered_fields.text(
-        f"{row} (#{row.pk})" if row is not None and "pk" in parameters else row
-    )
 
 
 def _write_or_log(write: Callable[[], Any]) -> None:

@@ -32,7 +32,7 @@ class AuditLog(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.method in READ_METHODS:
             response = self.get_response(request)
-            if _has_signed_in(request):  # by OpenID Connect, whose way back is a GET
+            if _has_signed_in(request):  # by OpenID Connect, which comes back with a GET
                 _note_sign_in(request, response)
             return response
         writes: list[str] = []
@@ -90,9 +90,9 @@ def _outcome(request: HttpRequest, response: HttpResponseBase, has_written: bool
         return Outcome.REFUSED
     if request.path_info.startswith(PREFIX) or has_written or entries.was_carried_out(request):
         return Outcome.DONE
-    queued = getattr(getattr(request, "_messages", None), "_queued_messages", ())
+    queued_messages = getattr(getattr(request, "_messages", None), "_queued_messages", ())
     was_refused = response.status_code == 200 or any(
-        message.level >= constants.ERROR for message in queued
+        message.level >= constants.ERROR for message in queued_messages
     )
     return Outcome.REFUSED if was_refused else Outcome.DONE
 
@@ -107,7 +107,7 @@ def _has_signed_in(request: HttpRequest) -> bool:
 
 
 def _note_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
-    """A database that is away must not make an error of a refused attempt."""
+    """If the database is away, a refused attempt still gets its usual response."""
     try:
         _store_sign_in(request, response)
     except DatabaseError:

@@ -56,7 +56,14 @@ def audit(request: HttpRequest) -> HttpResponse:
             Control(
                 "action", "Action", [("", "Any action"), *((code, code) for code in action_codes())]
             ),
-            Control("outcome", "Outcome", [("", "Any outcome"), *_outcomes()]),
+            Control(
+                "outcome",
+                "Outcome",
+                [
+                    ("", "Any outcome"),
+                    *((str(value) or UNKNOWN, str(label)) for value, label in Outcome.choices),
+                ],
+            ),
             Control("from", "From (now-7d)"),
             Control("to", "To"),
         ),
@@ -81,7 +88,3 @@ def export(request: HttpRequest) -> HttpResponseBase:
 def _exported_rows(entries: QuerySet[AuditEntry]) -> Iterator[dict[str, Any]]:
     for row in entries.order_by("-id").values(*COLUMNS)[:MOST_EXPORTED].iterator(1_000):
         yield {**row, "outcome": row["outcome"] or UNKNOWN}
-
-
-def _outcomes() -> list[tuple[str, str]]:
-    return [(str(value) or UNKNOWN, str(label)) for value, label in AuditEntry.Outcome.choices]

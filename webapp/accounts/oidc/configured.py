@@ -1,4 +1,4 @@
-"""Does not import Authlib, which loads slowly."""
+"""The settings of the sign-in, without an import of Authlib, which loads slowly."""
 
 from django.conf import settings
 

@@ -29,8 +29,8 @@ class NotAdmitted(Exception):
 
 
 def admit(claims: Mapping[str, Any]) -> User:
-    """Creates the user if needed. An account is never found by its name: whoever controls names at
-    the provider could become anybody.
+    """Creates the user if needed. An account is never found by its name: else, whoever controls
+    names at the provider could become anybody.
     """
     weir = settings.WEIR
     name = str(claims.get(weir.oidc_name_claim) or "")[:150].replace("\x00", "")
@@ -84,9 +84,8 @@ def _create_user(name: str, subject: str) -> User:
         )
         raise NotAdmitted(name, why) from None
     except IntegrityError:
-        existing = User.objects.filter(
-            oidc_subject=subject
-        ).first()  # by another sign-in, at the same time
+        # Another sign-in may have created the user at the same time.
+        existing = User.objects.filter(oidc_subject=subject).first()
         if existing is None:
             raise NotAdmitted(
                 name,
@@ -120,9 +119,10 @@ def _sees(claims: Mapping[str, Any]) -> list[list[dict[str, str]]] | None:
     return None if EVERYTHING in lines else grants.as_json(grants.parse("\n".join(lines)))
 
 
-def _granted(claims: Mapping[str, Any], claim: str, granted: Mapping[str, str]) -> list[str]:
+def _granted(claims: Mapping[str, Any], claim: str, texts: Mapping[str, str]) -> list[str]:
+    """``texts``: value of the claim → role or grant."""
     values = _values(claims, claim)
-    return [text for value, text in granted.items() if value == EVERYBODY or value in values]
+    return [text for value, text in texts.items() if value == EVERYBODY or value in values]
 
 
 def _values(claims: Mapping[str, Any], name: str) -> set[str]:

@@ -21,7 +21,7 @@ from ingest.network.deadlines import TimedAdapter
 from webapp.accounts.oidc.configured import ProviderFails
 
 DISCOVERY_LIFETIME_S = 3600
-"""An unknown key is looked up earlier."""
+"""Authlib looks up an unknown key earlier."""
 
 STEP_TIMEOUT_S, REQUEST_TIMEOUT_S = 5, 15
 MOST_BYTES = 4 * 1024 * 1024
@@ -48,7 +48,7 @@ ENDPOINTS = (
     "end_session_endpoint",
 )
 _LONGEST_ID_TOKEN = 4_000
-"""In the URL of a sign-out; without it the provider may ask who signs out."""
+"""Longer tokens do not fit into the URL of a sign-out: the provider may ask who signs out."""
 
 _PROTOCOL_ERRORS = (
     AuthlibBaseError,
@@ -74,7 +74,9 @@ class Identity:
 
 
 def start() -> Mapping[str, str]:
-    """``url`` to which the browser is sent, and what :func:`finish` needs."""
+    """Returns ``url``, to which the browser is sent, its ``state``, and ``nonce`` and
+    ``code_verifier`` for :func:`finish`.
+    """
     try:
         parameters: Mapping[str, str] = _app().create_authorization_url(_redirect_uri())
         return parameters
@@ -101,24 +103,24 @@ def finish(code: str, nonce: str, code_verifier: str) -> Identity:
 
 
 def _claims(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The first answer wins. ``email`` needs ``email_verified`` of the same answer (OpenID Connect
-    Core 5.1).
+    """``answers``: ID token, user info. The first wins. ``email`` needs ``email_verified`` of the
+    same answer (OpenID Connect Core 5.1).
     """
     names = ("email", "email_verified")
-    complete = next((answer for answer in answers if all(name in answer for name in names)), {})
+    email_answer = next((answer for answer in answers if all(name in answer for name in names)), {})
     claims = {
         name: value
         for answer in reversed(answers)
         for name, value in answer.items()
         if name not in names
     }
-    if complete.get("email_verified") is True:
-        claims["email"] = complete["email"]
+    if email_answer.get("email_verified") is True:
+        claims["email"] = email_answer["email"]
     return claims
 
 
 def _sign_out(app: Any, id_token: str) -> str:
-    """OpenID Connect RP-Initiated Logout 1.0, section 2."""
+    """The URL by OpenID Connect RP-Initiated Logout 1.0, section 2."""
     endpoint = str(app.server_metadata.get("end_session_endpoint") or "")
     if not endpoint:
         return ""
@@ -148,8 +150,6 @@ def _app() -> Any:
 
 
 class _Session(OAuth2Session):  # type: ignore[misc]  # Authlib has no types
-    """Limits the time and size of answers."""
-
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         for scheme in ("http://", "https://"):
@@ -185,15 +185,15 @@ def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, ho
             address.scheme not in ("https", urlsplit(issuer).scheme) or not address.hostname
         ):
             raise ValueError(f"its {name} is not at https")
-    offered = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
+    algorithms = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
     app.server_metadata["id_token_signing_alg_values_supported"] = [
-        name for name in offered if name in SIGNATURES
+        name for name in algorithms if name in SIGNATURES
     ]
     return app
 
 
 def _failure(error: Exception) -> ProviderFails:
-    """Logs error types, OAuth's codes and this module's texts: those of libraries may have secrets."""
+    """Logs error types, OAuth's codes and this module's texts: libraries' texts may have secrets."""
     reason = getattr(error, "error", "") or (str(error) if type(error) is ValueError else "")
     logger.warning(
         "sign-in by OpenID Connect failed: %s %s", type(error).__name__, str(reason)[:200]

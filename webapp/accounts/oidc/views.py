@@ -39,14 +39,15 @@ def start(request: HttpRequest) -> HttpResponse:
         raise Http404
     from webapp.accounts.oidc import provider  # imports Authlib, which no other page needs
 
-    after = safe_path(request, request.GET.get("next", ""))
+    next_path = safe_path(request, request.GET.get("next", ""))
     try:
-        started = provider.start()
+        authorization = provider.start()
     except ProviderFails as why:
-        return _refused(request, str(why), after)
-    answer = HttpResponseRedirect(started["url"])
+        return _refused(request, str(why), next_path)
+    answer = HttpResponseRedirect(authorization["url"])
     signed = signing.dumps(
-        [started["state"], started["nonce"], started["code_verifier"], after], salt=SALT
+        [authorization["state"], authorization["nonce"], authorization["code_verifier"], next_path],
+        salt=SALT,
     )
     set_cookie(answer, COOKIE, signed, LIFETIME_S, _path())
     return answer
@@ -68,7 +69,9 @@ def _sign_in(request: HttpRequest) -> HttpResponse:
 
     try:
         signed = request.COOKIES.get(COOKIE, "")[:_LONGEST_COOKIE]
-        state, nonce, code_verifier, after = signing.loads(signed, salt=SALT, max_age=LIFETIME_S)
+        state, nonce, code_verifier, next_path = signing.loads(
+            signed, salt=SALT, max_age=LIFETIME_S
+        )
     except (signing.BadSignature, ValueError, TypeError):
         return _refused(
             request,
@@ -79,16 +82,16 @@ def _sign_in(request: HttpRequest) -> HttpResponse:
         str(state).encode(), request.GET.get("state", "").encode(errors="replace")
     ):
         return _refused(
-            request, gettext("This is not the sign-in that was begun last. Try again."), after
+            request, gettext("This is not the sign-in that was begun last. Try again."), next_path
         )
     code = request.GET.get("code", "")
     if not 0 < len(code) <= _LONGEST_CODE:
-        return _refused(request, gettext("The identity provider refused the sign-in."), after)
+        return _refused(request, gettext("The identity provider refused the sign-in."), next_path)
     try:
         identity = provider.finish(code, nonce, code_verifier)
         user = people.admit(identity.claims)
     except ProviderFails as why:
-        return _refused(request, str(why), after)
+        return _refused(request, str(why), next_path)
     except people.NotAdmitted as why:
         entries.sign_in(
             request,
@@ -97,16 +100,18 @@ def _sign_in(request: HttpRequest) -> HttpResponse:
             403,
             {"by": "OpenID Connect", "why": str(why)},
         )
-        return _refused(request, str(why), after)
+        return _refused(request, str(why), next_path)
     login(request, user, backend=BACKEND)
     if identity.sign_out:
         request.session[SIGN_OUT] = identity.sign_out
-    return redirect(safe_path(request, after) or settings.LOGIN_REDIRECT_URL)
+    return redirect(safe_path(request, next_path) or settings.LOGIN_REDIRECT_URL)
 
 
-def _refused(request: HttpRequest, why: str, after: str) -> HttpResponse:
+def _refused(request: HttpRequest, why: str, next_path: str) -> HttpResponse:
     messages.error(request, why)
-    return redirect(f"{reverse('sign-in')}?{urlencode({'next': after})}" if after else "sign-in")
+    return redirect(
+        f"{reverse('sign-in')}?{urlencode({'next': next_path})}" if next_path else "sign-in"
+    )
 
 
 def _path() -> str:

@@ -19,10 +19,10 @@ class PeopleFilters(ListFilters):
     def filter_role(self, people: QuerySet[Any], name: str, role: str) -> QuerySet[Any]:
         if role == Role.ADMIN.group:
             return people.filter(Q(is_superuser=True) | Q(groups__name=role)).distinct()
-        others = people.exclude(is_superuser=True)
+        ordinary_users = people.exclude(is_superuser=True)
         if role == Role.OPERATOR.group:
-            return others.filter(groups__name=role).exclude(groups__name=Role.ADMIN.group)
-        return others.exclude(groups__name__in=(Role.OPERATOR.group, Role.ADMIN.group))
+            return ordinary_users.filter(groups__name=role).exclude(groups__name=Role.ADMIN.group)
+        return ordinary_users.exclude(groups__name__in=(Role.OPERATOR.group, Role.ADMIN.group))
 
     def filter_state(self, people: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
         return people.filter(is_active=state == OPEN)

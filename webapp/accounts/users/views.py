@@ -32,7 +32,6 @@ def users(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def add(request: HttpRequest) -> HttpResponse:
-    """Only this response ever shows the password."""
     form = NewPersonForm(request.POST)
     if form.is_valid():
         try:

@@ -27,7 +27,7 @@ class AlertGroupQuerySet(models.QuerySet["AlertGroup"]):
 
 @scoped()
 class AlertGroup(models.Model):
-    """``cluster``: "" for storage roots."""
+    """``cluster``: "" for storage roots, for Weir itself, and for buckets of several clusters."""
 
     cluster = models.CharField(max_length=100, blank=True)
     family = models.CharField(max_length=64)

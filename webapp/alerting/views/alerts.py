@@ -24,7 +24,7 @@ from webapp.alerting.models.alert import AlertQuerySet
 from webapp.alerting.notice_content import muted_names
 from webapp.alerting.notice_preview import notice_text
 from webapp.alerting.policies import Policies
-from webapp.alerting.troubles import folded, troubles, what_resolves
+from webapp.alerting.troubles import fold, troubles, what_resolves
 from webapp.alerting.unnotified import why_nobody
 from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.models import Delivery
@@ -66,7 +66,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
     filters = AlertFilters.from_page(request.GET, Alert.objects.all())
     state = filters.values.get("state", "")
     is_folded = state not in (AlertState.RESOLVED, ANY_STATE)
-    matching = cast(AlertQuerySet, folded(filters.qs) if is_folded else filters.qs)
+    matching = cast(AlertQuerySet, fold(filters.qs) if is_folded else filters.qs)
     rows = matching.with_names().defer("fired")
     listed = page(rows, filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     trouble_by_row = troubles(listed.rows, filters.qs if is_folded else None, timezone.now())
@@ -106,11 +106,11 @@ def alerts(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def alert(request: HttpRequest, uid: str) -> HttpResponse:
-    shown = get_object_or_404(
+    row = get_object_or_404(
         Alert.objects.with_all_names().select_related("group", "silence", "inhibited_by"),
         uid=uid,
     )
-    return render(request, "alerting/alert.html", _context(request, shown))
+    return render(request, "alerting/alert.html", _context(request, row))
 
 
 @operators_only
@@ -118,8 +118,8 @@ def alert(request: HttpRequest, uid: str) -> HttpResponse:
 def acknowledge(request: HttpRequest) -> HttpResponse:
     """Acknowledge the ticked alerts, or ``only`` one, or take acknowledgements back."""
     only = request.POST.get("only")
-    chosen = [only] if only else request.POST.getlist("uid")
-    uids = [uid[:40].replace("\x00", "") for uid in chosen[: actions.AT_ONCE]]
+    chosen_uids = [only] if only else request.POST.getlist("uid")
+    uids = [uid[:40].replace("\x00", "") for uid in chosen_uids[: actions.AT_ONCE]]
     now = timezone.now()
     user, comment = request.user, request.POST.get("comment", "")
     if not uids:
@@ -128,52 +128,54 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
         actions.take_back(uids, user, now)
     else:
         # A row may be an incident, whose later alerts are acknowledged, too.
-        done = _with_incidents(uids, user, comment, now) if "troubles" in request.POST else 0
-        done += actions.acknowledge(uids, user, comment, now)
-        if not done:
+        alert_count = (
+            _acknowledge_incidents(uids, user, comment, now) if "troubles" in request.POST else 0
+        )
+        alert_count += actions.acknowledge(uids, user, comment, now)
+        if not alert_count:
             messages.warning(
                 request, gettext("Nothing to acknowledge: somebody was quicker, or it is resolved.")
             )
     return redirect_back(request, reverse("alerts"))
 
 
-def _with_incidents(uids: list[str], user: Any, comment: str, now: datetime) -> int:
-    done = 0
+def _acknowledge_incidents(uids: list[str], user: Any, comment: str, now: datetime) -> int:
+    alert_count = 0
     for incident in Incident.objects.open().filter(alerts__uid__in=uids).distinct():
         with suppress(ActionRefused):
-            done += incident_actions.acknowledge(incident, user, comment, now)
-    return done
+            alert_count += incident_actions.acknowledge(incident, user, comment, now)
+    return alert_count
 
 
-def _context(request: HttpRequest, shown: Alert) -> dict[str, Any]:
+def _context(request: HttpRequest, row: Alert) -> dict[str, Any]:
     now = timezone.now()
     finding = (
-        Finding.objects.filter(pk=shown.finding_id or 0)
+        Finding.objects.filter(pk=row.finding_id or 0)
         .only("id", "title", "cause", "next_step", "evidence", "state", "data", "related")
         .first()
     )
-    described: Any = finding if finding and shown.is_open else shown
-    rule = all_rules().get(shown.rule)
+    texts: Any = finding if finding and row.is_open else row
+    rule = all_rules().get(row.rule)
     job = (
-        JobCurrent.objects.filter(cluster=shown.cluster, job_id=shown.job_id)
+        JobCurrent.objects.filter(cluster=row.cluster, job_id=row.job_id)
         .only("cluster", "job_id", "name")
         .first()
     )
-    newest = (
-        Delivery.objects.filter(alerts__alert_uid=shown.uid)
+    newest_deliveries = (
+        Delivery.objects.filter(alerts__alert_uid=row.uid)
         .select_related("endpoint")
         .defer("payload")
         .order_by("-id")
     )
-    deliveries = list(newest[:MOST_DELIVERIES])
-    muting = [shown.pk] if shown.rule == UNREACHABLE else []
-    muted_count, muted = muted_names(muting).get(shown.pk, (0, ()))
-    until = shown.ends_at or now
-    incident = Incident.objects.filter(uid=shown.incident_id or "").first()
-    notice = notice_text(shown, deliveries, now)
+    deliveries = list(newest_deliveries[:MOST_DELIVERIES])
+    muting = [row.pk] if row.rule == UNREACHABLE else []
+    muted_count, muted = muted_names(muting).get(row.pk, (0, ()))
+    until = row.ends_at or now
+    incident = Incident.objects.filter(uid=row.incident_id or "").first()
+    notice = notice_text(row, deliveries, now)
     return {
-        "alert": shown,
-        "described": described,
+        "alert": row,
+        "described": texts,
         "finding": finding,
         "rule": rule,
         "runbook": runbook(rule.id) if rule else [],
@@ -183,21 +185,28 @@ def _context(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         "people": incident_actions.people(incident)
         if incident and incident.is_open and may_operate(request.user)
         else (),
-        "resolves": what_resolves(shown, Policies()) if shown.is_open else "",
+        "resolves": what_resolves(row, Policies()) if row.is_open else "",
         "notice": notice,
-        "state": state_badge(shown),
-        "severity": severity_badge(shown.severity),
-        "badges": badges(shown),
-        "figures": figures(described.evidence),
-        "confidence_means": CONFIDENCE_MEANS.get(shown.confidence, ""),
-        "events": list(shown.events.order_by("-id")[:MOST_EVENTS]),
-        "deliveries": [(row, delivery_badge(row), meaning(row.last_error)) for row in deliveries],
-        "unnotified": None if deliveries else why_nobody([shown], now),
+        "state": state_badge(row),
+        "severity": severity_badge(row.severity),
+        "badges": badges(row),
+        "figures": figures(texts.evidence),
+        "confidence_means": CONFIDENCE_MEANS.get(row.confidence, ""),
+        "events": list(row.events.order_by("-id")[:MOST_EVENTS]),
+        "deliveries": [
+            (delivery, delivery_badge(delivery), meaning(delivery.last_error))
+            for delivery in deliveries
+        ],
+        "unnotified": None if deliveries else why_nobody([row], now),
         "muted_count": muted_count,
         "muted": muted,
-        "muted_until": shown.silence and shown.silence.ends_at,
+        "muted_until": row.silence and row.silence.ends_at,
         "silence_url": silence_address(
-            shown.cluster, shown.job_name, shown.job_id, shown.rule, shown.subject
+            row.cluster,
+            row.job_name,
+            row.job_id,
+            row.rule,
+            row.subject,
         ),
-        "at_that_time": around(shown.starts_at, max(until, shown.starts_at)),
+        "at_that_time": around(row.starts_at, max(until, row.starts_at)),
     }

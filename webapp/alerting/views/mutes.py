@@ -20,7 +20,7 @@ from webapp.lib.timeranges import absolute
 PAGE_SIZE = 50
 BY_END = (KeysetColumn("ends_at", descending=True), KeysetColumn("id", descending=True))
 MOST_READ = 2_000
-SHOWN = 8
+MOST_SHOWN = 8
 
 
 @require_GET
@@ -39,7 +39,7 @@ def silence_new(request: HttpRequest) -> HttpResponse:
     form = SilenceForm(
         absolute(request.POST, "starts_at", "ends_at") or None,
         initial={
-            "matchers": _matchers_of(request),
+            "matchers": request.GET.get("matchers", "")[:LONGEST_TEXT].replace("\x00", ""),
             "hours": 2,
             "reason": request.GET.get("reason", "")[:MOST_REASON],
         },
@@ -93,10 +93,6 @@ def _preview(text: str) -> dict[str, Any]:
         .order_by("-severity_rank", "-id")
         .defer("cause", "next_step", "evidence")[:MOST_READ]
     )
-    matching = match_each(matchers, [matched_labels(row) for row in rows])
-    alerts = [row for row, matches in zip(rows, matching, strict=True) if matches]
-    return {"matching": {"count": len(alerts), "first": alerts[:SHOWN]}}
-
-
-def _matchers_of(request: HttpRequest) -> str:
-    return request.GET.get("matchers", "")[:LONGEST_TEXT].replace("\x00", "")
+    matches = match_each(matchers, [matched_labels(row) for row in rows])
+    alerts = [row for row, is_match in zip(rows, matches, strict=True) if is_match]
+    return {"matching": {"count": len(alerts), "first": alerts[:MOST_SHOWN]}}

@@ -1,8 +1,9 @@
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -59,13 +60,13 @@ class RuleSettingForm(forms.Form):
 @require_GET
 def rule_settings(request: HttpRequest) -> HttpResponse:
     units = {threshold.key: threshold.unit for threshold in all_thresholds()}
-    stored = list(RuleSetting.objects.all()[:MOST_LISTED])
+    setting_rows = list(RuleSetting.objects.all()[:MOST_LISTED])
     overrides = ThresholdOverride.objects.select_related("author").order_by(
         "key", "cluster", "job_id"
     )[:MOST_LISTED]
     context = {
         "settings": [
-            (row, severity_badge(row.severity) if row.severity else None) for row in stored
+            (row, severity_badge(row.severity) if row.severity else None) for row in setting_rows
         ],
         "thresholds": [
             (
@@ -84,10 +85,7 @@ def rule_settings(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def rule_setting(request: HttpRequest) -> HttpResponse:
-    parameters = request.POST if request.method == "POST" else request.GET
-    rule, cluster, job_id = (
-        parameters.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id")
-    )
+    rule, cluster, job_id = _scope_of(request.POST if request.method == "POST" else request.GET)
     rule_definition = all_rules().get(rule)
     if rule_definition is None:
         raise Http404(f"There is no rule called {rule}.")
@@ -137,10 +135,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def threshold_save(request: HttpRequest) -> HttpResponse:
     """Empty fields change nothing."""
-    cluster, job_id, rule = (
-        request.POST.get(name, "")[:100].replace("\x00", "")
-        for name in ("cluster", "job_id", "rule")
-    )
+    rule, cluster, job_id = _scope_of(request.POST)
     values = {
         key: str(value)
         for key, value in request.POST.items()
@@ -156,3 +151,10 @@ def threshold_save(request: HttpRequest) -> HttpResponse:
 def threshold_remove(request: HttpRequest, pk: int) -> HttpResponse:
     get_object_or_404(ThresholdOverride, pk=row_number(pk)).delete()
     return redirect("alert-settings")
+
+
+def _scope_of(parameters: QueryDict) -> Iterator[str]:
+    """Rule, cluster and job id."""
+    return (
+        parameters.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id")
+    )

@@ -11,7 +11,7 @@ from webapp.delivery.notices import Notice
 
 @dataclass(frozen=True)
 class Addressee:
-    """``secrets``: Weir's, which sign, newest first; ``credential``: the receiver's."""
+    """``secrets``: those with which Weir signs, newest first; ``credential``: the receiver's."""
 
     url: str
     message_id: str
@@ -39,10 +39,6 @@ Rendered = Outgoing | Mail
 Render = Callable[[Notice, Addressee, datetime], Rendered]
 
 
-def accept(body: bytes) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class Format:
     """``refused`` reads the body of a 2xx answer: "" if accepted, else a code. ``keeps_state``: the
@@ -51,10 +47,10 @@ class Format:
 
     name: str
     render: Render
-    refused: Callable[[bytes], str] = accept
+    refused: Callable[[bytes], str] = lambda _body: ""
     keeps_state: bool = False
     for_machines: bool = False
-    """Weir signs. Machines get every alert, in parts if needed; people get the first ones."""
+    """Weir signs. Machines get every alert, in parts if needed; people get the first alerts."""
     credential: str = ""
     """Label of the receiver's credential; "" if it has none."""
     credential_required: bool = False

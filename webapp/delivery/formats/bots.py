@@ -21,7 +21,7 @@ _WIDE = str.maketrans(
 
 
 def widened(text: str) -> str:
-    """Full-width characters for those of Markdown and tags: names mention nobody and load no
+    """Makes the characters of Markdown and tags full-width: names mention nobody and load no
     pictures. These dialects have no escape that all clients support.
     """
     return text.translate(_WIDE)

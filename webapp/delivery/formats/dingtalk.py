@@ -8,21 +8,21 @@ from urllib.parse import quote
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.bots import code_is_zero, widened
-from webapp.delivery.formats.texts import block, cut, cut_bytes, fitted, line, mark
+from webapp.delivery.formats.texts import block, cut, cut_bytes, fit_texts, line, mark
 from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 15_000
-"""The limit is 20,000 bytes."""
+"""DingTalk's limit is 20,000 bytes."""
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = cut(title_of(notice), 120)
-    # In its Markdown, only two spaces and a line end begin a new line.
-    text = f"### Weir: {widened(title)}\n\n" + fitted(notice, _block, MOST_BYTES, _bytes).replace(
-        "\n", "  \n"
-    )
+    # In DingTalk's Markdown, only two spaces and a line end begin a new line.
+    text = f"### Weir: {widened(title)}\n\n" + fit_texts(
+        notice, _block, MOST_BYTES, _bytes
+    ).replace("\n", "  \n")
     message = {"title": f"Weir: {title}", "text": cut_bytes(text, MOST_BYTES)}
     document = {"msgtype": "markdown", "markdown": message, "at": {"isAtAll": False}}
     return Outgoing(signed_url(to.url, to.credential, at), json_body(document), JSON)

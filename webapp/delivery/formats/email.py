@@ -1,7 +1,16 @@
 from datetime import datetime
 
 from webapp.delivery.formats.base import Addressee, Format, Mail
-from webapp.delivery.formats.texts import cut, evidence, line, mark, notes, shown, since, where
+from webapp.delivery.formats.texts import (
+    cut,
+    evidence,
+    first_alerts,
+    line,
+    location,
+    mark,
+    notes,
+    period,
+)
 from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 
@@ -13,7 +22,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Mail:
 
 
 def text_of(notice: Notice) -> str:
-    alerts, more = shown(notice, MOST_WRITTEN)
+    alerts, more = first_alerts(notice, MOST_WRITTEN)
     blocks = [title_of(notice), "\n\n".join(_block(alert) for alert in alerts)]
     if more:
         blocks.append(f"… and {more} more.")
@@ -24,8 +33,8 @@ def text_of(notice: Notice) -> str:
 def _block(alert: NoticeAlert) -> str:
     lines = [
         f"{mark(alert)}: {line(alert.title, 500)}",
-        f"  Where: {where(alert)}",
-        f"  When:  {since(alert)}",
+        f"  Where: {location(alert)}",
+        f"  When:  {period(alert)}",
         f"  Cause: {line(alert.cause, 1_500)}",
         f"  Next:  {line(alert.next_step, 1_000)}",
         *(f"  - {figure}" for figure in evidence(alert)),

@@ -8,21 +8,22 @@ from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.bots import code_is_zero
-from webapp.delivery.formats.texts import block, cut, cut_bytes, fitted, line, mark
+from webapp.delivery.formats.texts import block, cut, cut_bytes, fit_texts, line, mark
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import leading, title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 18_000
-"""The limit is 20 KB."""
+"""Feishu's limit is 20 KB."""
 _COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
-    text = cut_bytes(fitted(notice, _block, MOST_BYTES // 2, _json_bytes), MOST_BYTES // 2)
+    half = MOST_BYTES // 2
+    text = fit_texts(notice, _block, half, lambda text: len(json_body([text])))
     lead = leading(notice)
     elements: list[dict[str, Any]] = [
-        {"tag": "div", "text": {"tag": "plain_text", "content": text}}
+        {"tag": "div", "text": {"tag": "plain_text", "content": cut_bytes(text, half)}}
     ]
     if lead and lead.links.get("alert"):
         button = {
@@ -42,7 +43,9 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     }
     return Outgoing(
         to.url,
-        json_body({**_signed(to.credential, at), "msg_type": "interactive", "card": card}),
+        json_body(
+            {**_signature_fields(to.credential, at), "msg_type": "interactive", "card": card}
+        ),
         JSON,
     )
 
@@ -58,13 +61,9 @@ def signature(secret: str, timestamp_s: int) -> str:
     ).decode()
 
 
-def _signed(secret: str, at: datetime) -> dict[str, str]:
+def _signature_fields(secret: str, at: datetime) -> dict[str, str]:
     timestamp_s = int(at.timestamp())
     return {"timestamp": str(timestamp_s), "sign": signature(secret, timestamp_s)} if secret else {}
-
-
-def _json_bytes(text: str) -> int:
-    return len(json_body([text]))
 
 
 def _colour(notice: Notice) -> str:

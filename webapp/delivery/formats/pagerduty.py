@@ -7,7 +7,16 @@ from datetime import datetime
 from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.formats.texts import cut, evidence, line, mark, notes, shown, since, where
+from webapp.delivery.formats.texts import (
+    cut,
+    evidence,
+    first_alerts,
+    line,
+    location,
+    mark,
+    notes,
+    period,
+)
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import leading, title_of
 from webapp.lib.translations import gettext_lazy as _
@@ -46,7 +55,7 @@ def dedup_key(group: str) -> str:
 
 
 def _payload(notice: Notice, lead: NoticeAlert | None) -> dict[str, Any]:
-    alerts, more = shown(notice)
+    alerts, more = first_alerts(notice)
     severities = [alert.severity for alert in notice.alerts if alert.status == FIRING]
     worst = max(severities, key=lambda severity: _RANK.get(severity, 0), default="warning")
     return {
@@ -70,8 +79,8 @@ def _details(alert: NoticeAlert) -> dict[str, Any]:
     return {
         "state": mark(alert),
         "title": line(alert.title, 500),
-        "where": where(alert),
-        "when": since(alert),
+        "where": location(alert),
+        "when": period(alert),
         "cause": line(alert.cause, 1_000),
         "next_step": line(alert.next_step, 1_000),
         "evidence": list(evidence(alert)),

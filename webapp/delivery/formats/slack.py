@@ -2,7 +2,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.formats.texts import block, counted, cut, line, mark, shown
+from webapp.delivery.formats.texts import block, counts_text, cut, first_alerts, line, mark
 from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 
@@ -22,13 +22,15 @@ def _entities(text: str) -> str:
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = title_of(notice)
-    alerts, more = shown(notice)
+    alerts, more = first_alerts(notice)
     header = {"type": "plain_text", "text": cut(title, LONGEST_HEADER), "emoji": False}
     blocks: list[dict[str, Any]] = [{"type": "header", "text": header}]
     for alert in alerts:
         text = {"type": "mrkdwn", "text": _alert_text(alert), "verbatim": True}
         blocks.append({"type": "section", "text": text})
-    summary = f"Weir · {counted(notice)}" + (f" · {more} more are not listed here" if more else "")
+    summary = f"Weir · {counts_text(notice)}" + (
+        f" · {more} more are not listed here" if more else ""
+    )
     blocks.append(
         {"type": "context", "elements": [{"type": "plain_text", "text": summary, "emoji": False}]}
     )

@@ -7,7 +7,7 @@ from webapp.delivery.titles import one_line
 
 CUT = " … (cut)"
 MOST_SHOWN = 10
-"""Alerts that people get as text; the others are counted."""
+"""Alerts that people get as text; further alerts are counted."""
 
 SHAPES = {"critical": "▲", "warning": "◆", "info": "○"}
 
@@ -33,7 +33,7 @@ def mark(alert: NoticeAlert) -> str:
     return f"{SHAPES.get(alert.severity, '?')} {alert.severity}"
 
 
-def where(alert: NoticeAlert) -> str:
+def location(alert: NoticeAlert) -> str:
     """``prod-eu / orders / slow-enrich``, without empty or repeated parts."""
     parts: list[str] = []
     for part in (alert.cluster, alert.job_name or alert.job_id, alert.subject):
@@ -42,7 +42,7 @@ def where(alert: NoticeAlert) -> str:
     return " / ".join(line(part, 120) for part in parts)
 
 
-def since(alert: NoticeAlert) -> str:
+def period(alert: NoticeAlert) -> str:
     began = f"{alert.starts_at:%Y-%m-%d %H:%M:%S} UTC"
     return (
         f"{began} to {alert.ends_at:%Y-%m-%d %H:%M:%S} UTC" if alert.ends_at else f"since {began}"
@@ -68,13 +68,13 @@ def notes(alert: NoticeAlert) -> list[str]:
     return sentences
 
 
-def shown(notice: Notice, most: int = MOST_SHOWN) -> tuple[list[NoticeAlert], int]:
-    """The first alerts, and the number of others."""
+def first_alerts(notice: Notice, most: int = MOST_SHOWN) -> tuple[list[NoticeAlert], int]:
+    """The first alerts, and the number of further alerts."""
     first = list(notice.alerts[:most])
     return first, max(notice.alerts_total - len(first), 0)
 
 
-def counted(notice: Notice) -> str:
+def counts_text(notice: Notice) -> str:
     parts = [
         f"{count} {word}"
         for count, word in ((notice.firing_total, "firing"), (notice.resolved_total, "resolved"))
@@ -84,7 +84,7 @@ def counted(notice: Notice) -> str:
 
 
 def evidence(alert: NoticeAlert, most: int = 5) -> Iterator[str]:
-    """``busy: 986 ms/s (limit 500)``."""
+    """Lines such as ``busy: 986 ms/s (limit 500)``."""
     for figure in alert.evidence[:most]:
         value, limit = figure.get("value"), figure.get("threshold")
         if value is None:
@@ -102,7 +102,7 @@ def block(
     alert: NoticeAlert, head: str, escape: Callable[[str], str], next_step: str, bullet: str
 ) -> str:
     """``head`` is the first line; ``next_step`` and ``bullet`` are prefixes."""
-    lines = [head, escape(f"{where(alert)} · {since(alert)}")]
+    lines = [head, escape(f"{location(alert)} · {period(alert)}")]
     if alert.status == FIRING:
         lines += [
             escape(line(alert.cause, 600)),
@@ -112,14 +112,14 @@ def block(
     return "\n".join(filter(None, [*lines, *map(escape, notes(alert))]))
 
 
-def fitted(
+def fit_texts(
     notice: Notice,
     text_of: Callable[[NoticeAlert], str],
     most: int,
     size: Callable[[str], int] = len,
 ) -> str:
-    """The texts of alerts that fit into ``most``, at least one, and the number of missing alerts."""
-    alerts, more = shown(notice)
+    """The texts of alerts that fit into ``most``, one at least, then the number of further alerts."""
+    alerts, more = first_alerts(notice)
     room = most - 80
     blocks: list[str] = []
     for alert in alerts:

@@ -82,8 +82,8 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
             delivery=models.OuterRef("pk"), number=models.OuterRef("attempts"), at__gt=latest
         )
         corrected = pending.filter(lease_until__gt=latest + LEASE).update(lease_until=now + LEASE)
-        ahead = pending.filter(next_attempt_at__gt=latest)
-        corrected += ahead.filter(models.Exists(last_tried)).update(next_attempt_at=now)
+        future_deliveries = pending.filter(next_attempt_at__gt=latest)
+        corrected += future_deliveries.filter(models.Exists(last_tried)).update(next_attempt_at=now)
         return corrected + pending.filter(made_at__gt=latest).update(
             made_at=now, next_attempt_at=now
         )
@@ -182,7 +182,7 @@ class DeliveryAlert(models.Model):
 
 @scoped_as("delivery.Delivery", by="delivery")
 class Attempt(models.Model):
-    """A finished attempt. That of a killed worker has no row, and is repeated with the same id."""
+    """A finished attempt. A killed worker's attempt has no row, and is repeated with the same id."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tried")
     number = models.PositiveIntegerField()

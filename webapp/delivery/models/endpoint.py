@@ -12,7 +12,7 @@ from webapp.lib.scoped_rows import fleet_wide
 
 @fleet_wide()
 class Endpoint(models.Model):
-    """Addresses are encrypted: those of chat bots contain a password."""
+    """Addresses are encrypted: addresses of chat bots contain a password."""
 
     name = models.CharField(max_length=100, unique=True)
     format = models.CharField(max_length=16, choices=FormatName.choices, default=FormatName.WEIR)

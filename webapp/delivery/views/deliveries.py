@@ -53,10 +53,10 @@ def deliveries(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def delivery(request: HttpRequest, uid: str) -> HttpResponse:
-    shown = _delivery(uid)
-    page = render(request, "delivery/delivery.html", {**_state(request, shown), **_notice(shown)})
-    waits_s = (shown.next_attempt_at - timezone.now()).total_seconds()
-    if shown.state == DeliveryState.PENDING and abs(waits_s) < WATCHED_S:
+    row = _delivery(uid)
+    page = render(request, "delivery/delivery.html", {**_state(request, row), **_notice(row)})
+    waits_s = (row.next_attempt_at - timezone.now()).total_seconds()
+    if row.state == DeliveryState.PENDING and abs(waits_s) < WATCHED_S:
         page["Refresh"] = "2"
     return page
 
@@ -91,24 +91,24 @@ def _delivery(uid: str) -> Delivery:
     )
 
 
-def _state(request: HttpRequest, shown: Delivery) -> dict[str, Any]:
-    attempts = list(shown.tried.order_by("-id")[:MOST_ATTEMPTS])
+def _state(request: HttpRequest, row: Delivery) -> dict[str, Any]:
+    attempts = list(row.tried.order_by("-id")[:MOST_ATTEMPTS])
     return {
-        "delivery": shown,
-        "badge": delivery_badge(shown),
+        "delivery": row,
+        "badge": delivery_badge(row),
         "attempts": [(attempt, meaning(attempt.error)) for attempt in attempts],
-        "means": meaning(shown.last_error),
+        "means": meaning(row.last_error),
         "may_replay": may_operate(request.user)
-        and shown.state in orders.ENDED
-        and (shown.endpoint.enabled or bool(shown.mail_to)),
+        and row.state in orders.ENDED
+        and (row.endpoint.enabled or bool(row.mail_to)),
     }
 
 
-def _notice(shown: Delivery) -> dict[str, Any]:
+def _notice(row: Delivery) -> dict[str, Any]:
     try:
-        notice = json.loads(shown.payload)
+        notice = json.loads(row.payload)
     except ValueError:
-        return {"payload": shown.payload[:MOST_SHOWN_CHARS], "alerts": ()}
+        return {"payload": row.payload[:MOST_SHOWN_CHARS], "alerts": ()}
     payload = json.dumps(notice, indent=2, ensure_ascii=False)
     return {
         "payload": payload[:MOST_SHOWN_CHARS],

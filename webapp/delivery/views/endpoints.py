@@ -48,20 +48,20 @@ def endpoints(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
-    shown, now = _endpoint(pk), timezone.now()
-    last = (
-        Delivery.objects.filter(endpoint=shown).defer("payload").order_by("-id")[:LAST_DELIVERIES]
-    )
+    row, now = _endpoint(pk), timezone.now()
+    last = Delivery.objects.filter(endpoint=row).defer("payload").order_by("-id")[:LAST_DELIVERIES]
     context = {
-        "endpoint": shown,
-        "badge": endpoint_badge(shown, now, is_sending=recent_status().is_healthy),
-        "matchers": [str(matcher) for matcher in as_entered(shown.matchers)],
-        "has_secret": FORMATS[shown.format].for_machines,
-        "old_secret_until": shown.previous_secret_until
-        if shown.previous_secret_until and shown.previous_secret_until > now
+        "endpoint": row,
+        "badge": endpoint_badge(row, now, is_sending=recent_status().is_healthy),
+        "matchers": [str(matcher) for matcher in as_entered(row.matchers)],
+        "has_secret": FORMATS[row.format].for_machines,
+        "old_secret_until": row.previous_secret_until
+        if row.previous_secret_until and row.previous_secret_until > now
         else None,
         "mail_missing": not mail.is_configured(),
-        "rows": [(row, delivery_badge(row), meaning(row.last_error)) for row in last],
+        "rows": [
+            (delivery, delivery_badge(delivery), meaning(delivery.last_error)) for delivery in last
+        ],
     }
     return render(request, "delivery/endpoint.html", context)
 
@@ -86,15 +86,14 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @never_cache
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
-    """Only this response ever shows the secret."""
-    shown = _endpoint(pk)
+    row = _endpoint(pk)
     try:
-        secret = orders.rotate(shown, timezone.now())
+        secret = orders.rotate(row, timezone.now())
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("endpoint", pk)
-    shown.refresh_from_db()
-    return render(request, "delivery/secret.html", {"endpoint": shown, "secret": secret})
+    row.refresh_from_db()
+    return render(request, "delivery/secret.html", {"endpoint": row, "secret": secret})
 
 
 @operators_only
@@ -109,49 +108,47 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    shown = _endpoint(pk)
+    row = _endpoint(pk)
     if "enable" in request.POST:
-        orders.enable(shown)
+        orders.enable(row)
     else:
-        orders.disable_by_hand(shown, request.user.get_username(), timezone.now())
+        orders.disable_by_hand(row, request.user.get_username(), timezone.now())
     return redirect("endpoint", pk)
 
 
 @operators_only
 @require_http_methods(["GET", "POST"])
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
-    shown = _endpoint(pk)
+    row = _endpoint(pk)
     if request.method == "POST":
-        if request.POST.get("name") == shown.name:
-            shown.delete()
+        if request.POST.get("name") == row.name:
+            row.delete()
             messages.success(
                 request,
-                gettext("%(name)s is removed, and its deliveries with it.") % {"name": shown.name},
+                gettext("%(name)s is removed, and its deliveries with it.") % {"name": row.name},
             )
             return redirect("endpoints")
-        messages.error(request, gettext("Type %(name)s to remove it.") % {"name": shown.name})
-    return render(request, "delivery/endpoint_remove.html", {"endpoint": shown})
+        messages.error(request, gettext("Type %(name)s to remove it.") % {"name": row.name})
+    return render(request, "delivery/endpoint_remove.html", {"endpoint": row})
 
 
-def _form(request: HttpRequest, shown: Endpoint) -> HttpResponse:
-    form = EndpointForm(request.POST or None, endpoint=shown)
+def _form(request: HttpRequest, row: Endpoint) -> HttpResponse:
+    form = EndpointForm(request.POST or None, endpoint=row)
     if request.method == "POST" and form.is_valid():
         try:
-            secret = enter(shown, form.entered(), addresses.policy())
+            secret = enter(row, form.entered(), addresses.policy())
         except InputRefused as error:
             form.refuse(error.fields)
         else:
             if secret:
-                return render(
-                    request, "delivery/secret.html", {"endpoint": shown, "secret": secret}
-                )
+                return render(request, "delivery/secret.html", {"endpoint": row, "secret": secret})
             messages.success(
                 request,
                 gettext("%(name)s is saved. Send a test to see whether it arrives.")
-                % {"name": shown.name},
+                % {"name": row.name},
             )
-            return redirect("endpoint", shown.pk)
-    context = {"form": form, "endpoint": shown if shown.pk else None}
+            return redirect("endpoint", row.pk)
+    context = {"form": form, "endpoint": row if row.pk else None}
     return render(request, "delivery/endpoint_form.html", context)
 
 

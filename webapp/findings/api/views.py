@@ -16,14 +16,14 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 class BugBesideSerializer(serializers.Serializer[Any]):
     """A known bug of Flink that explains the finding."""
 
-    issue = serializers.CharField()
+    issue = serializers.CharField(source="bug.issue")
     shown = serializers.ChoiceField(
         ["shows", "may_explain"], help_text="whether the finding proves it"
     )
     sentence = serializers.CharField()
-    way_out = serializers.CharField()
+    way_out = serializers.CharField(source="bug.way_out")
     releases = serializers.CharField(source="bug.releases.text", help_text="that have it")
-    address = serializers.URLField(help_text="of the issue")
+    address = serializers.URLField(source="bug.address", help_text="of the issue")
 
 
 class FindingsSerializer(serializers.ListSerializer[Finding]):

@@ -13,7 +13,7 @@ from webapp.findings.dumped_vertices import dumped_vertex_of
 from webapp.findings.filters import ANY_STATE, BURN, PageFilters
 from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding
-from webapp.findings.presentation import shown, with_known_bugs
+from webapp.findings.presentation import present, with_known_bugs
 from webapp.findings.runbooks import runbook
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import JobCurrent
@@ -24,7 +24,7 @@ from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
 
 PAGE_SIZE = 50
-LEAST_SHOWN = timedelta(minutes=30)
+SHORTEST_RANGE = timedelta(minutes=30)
 
 
 def findings(request: HttpRequest) -> HttpResponse:
@@ -76,7 +76,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
             )
         )
     rule = all_rules().get(row.rule)
-    [presented] = with_known_bugs([shown(row)])
+    [presented] = with_known_bugs([present(row)])
     job = (
         JobCurrent.objects.filter(cluster=row.cluster, job_id=row.job_id)
         .only("cluster", "job_id", "name")
@@ -96,6 +96,6 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         context["dumped_vertex_id"] = vertex_id
     if job:
         duration = last - first
-        margin = max(duration, (LEAST_SHOWN - duration) / 2)
+        margin = max(duration, (SHORTEST_RANGE - duration) / 2)
         context["at_that_time"] = around(first, last, margin)
     return render(request, "findings/finding.html", context)

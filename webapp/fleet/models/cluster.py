@@ -54,11 +54,11 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
 
     def mend(self, now: datetime) -> int:
         """Moves instants of the future to ``now`` after the clock was set back; returns how many."""
-        ahead = self.live().filter(last_success_at__gt=now + CLOCK_SLACK)
-        return ahead.update(last_success_at=now)
+        future_clusters = self.live().filter(last_success_at__gt=now + CLOCK_SLACK)
+        return future_clusters.update(last_success_at=now)
 
     def unseen(self, now: datetime) -> Self:
-        """Live clusters whose present state is unknown, and so is that of their jobs."""
+        """Live clusters whose present state is unknown, like the state of their jobs."""
         silent = models.Q(last_success_at__isnull=True) | models.Q(
             last_success_at__lt=now - silence_allowed()
         )
@@ -391,8 +391,8 @@ class Cluster(LogStoreFields):
 
     @property
     def missed_cycles(self) -> int:
-        """In a row. Refused connections count sooner, but not for clusters of an operator, which
-        restarts them at upgrades.
+        """Missed cycles in a row. Refused connections count sooner, but not for clusters of an
+        operator, which restarts them at upgrades.
         """
         if self.last_collected_at is None:
             return 0

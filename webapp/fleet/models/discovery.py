@@ -17,8 +17,8 @@ class SourceReadingQuerySet(models.QuerySet["SourceReading"]):
 
     def mend(self, now: datetime) -> None:
         for name in ("last_read_at", "last_success_at"):
-            ahead = self.filter(**{f"{name}__gt": now + CLOCK_SLACK})
-            ahead.update(**{name: now, "due_at": now})
+            future_readings = self.filter(**{f"{name}__gt": now + CLOCK_SLACK})
+            future_readings.update(**{name: now, "due_at": now})
 
 
 @fleet_wide()

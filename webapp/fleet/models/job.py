@@ -48,23 +48,23 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
         interval_s = settings.WEIR.judged_every_s + max(
             settings.WEIR.spark_interval_s, settings.WEIR.judged_every_s
         )
-        forgotten = models.Q(last_seen_at__isnull=True) | models.Q(
+        is_forgotten = models.Q(last_seen_at__isnull=True) | models.Q(
             last_seen_at__lt=now - timedelta(seconds=JOB_FORGOTTEN_AFTER_CYCLES * interval_s)
         )
-        of_recording = models.Q(
+        is_recorded = models.Q(
             cluster__in=Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
         )
-        late = models.Q(judged_at__lt=late_before(now))
-        unseen = models.Q(cluster__in=Cluster.objects.unseen(now).values("name")) | (
-            (forgotten | late) & ~of_recording
+        is_late = models.Q(judged_at__lt=late_before(now))
+        is_unseen = models.Q(cluster__in=Cluster.objects.unseen(now).values("name")) | (
+            (is_forgotten | is_late) & ~is_recorded
         )
-        removed = models.Q(cluster__in=RemovedCluster.objects.values("name"))
+        is_removed = models.Q(cluster__in=RemovedCluster.objects.values("name"))
         unknown: Any = models.Value(UNKNOWN_STATUS)
         unwatched: Any = models.Value(UNWATCHED_STATUS)
         status = models.Case(
             models.When(OVER, then=models.F("state")),
-            models.When(removed, then=unwatched),
-            models.When(unseen | models.Q(state__isnull=True), then=unknown),
+            models.When(is_removed, then=unwatched),
+            models.When(is_unseen | models.Q(state__isnull=True), then=unknown),
             default=models.F("state"),
             output_field=models.CharField(),
         )

@@ -71,7 +71,6 @@ class LogStoreFields(models.Model):
         abstract = True
 
     def check_log_store(self) -> None:
-        """Raises ``ValidationError``."""
         kind = self.log_store_kind
         if not kind:
             return

@@ -26,10 +26,10 @@ def problems(now: datetime) -> list[Problem]:
     if not rows:
         return []
     tick = Heartbeat.objects.filter(name=TICK).first()
-    found = []
+    faults = []
     if tick is None or abs(now - tick.at) > LONGEST_SILENCE:
         at = utc_text(tick.at) if tick else ""
-        found.append(
+        faults.append(
             Problem(
                 "beat.silent",
                 TICK,
@@ -48,8 +48,8 @@ def problems(now: datetime) -> list[Problem]:
     for row in rows:
         problem = _problem_of(row, started_at.get(_queue_of(row)), now)
         if problem:
-            found.append(problem)
-    return found + [
+            faults.append(problem)
+    return faults + [
         Problem(
             "source.unreadable",
             source.name,
@@ -66,8 +66,8 @@ def problems(now: datetime) -> list[Problem]:
 
 def note_tick(now: datetime) -> None:
     last = Heartbeat.objects.filter(name=TICK).first()
-    continues = last is not None and abs(now - last.at) <= LONGEST_SILENCE
-    since = last.since if last is not None and continues and last.since else now
+    is_continued = last is not None and abs(now - last.at) <= LONGEST_SILENCE
+    since = last.since if last is not None and is_continued and last.since else now
     Heartbeat.objects.update_or_create(name=TICK, defaults={"at": now, "since": since})
 
 
@@ -141,7 +141,7 @@ def record_alarms(problems: list[Problem], now: datetime) -> None:
         (alarm.code, alarm.subject): alarm
         for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)
     }
-    present = {(problem.code, problem.subject) for problem in problems}
+    present_keys = {(problem.code, problem.subject) for problem in problems}
     for problem in problems:
         alarm = open_alarms.get((problem.code, problem.subject))
         if alarm is None:
@@ -151,5 +151,5 @@ def record_alarms(problems: list[Problem], now: datetime) -> None:
             PipelineAlarm.objects.bulk_create([row], ignore_conflicts=True)
         elif alarm.detail != problem.detail:
             PipelineAlarm.objects.filter(pk=alarm.pk).update(detail=problem.detail)
-    ended = [alarm.pk for key, alarm in open_alarms.items() if key not in present]
+    ended = [alarm.pk for key, alarm in open_alarms.items() if key not in present_keys]
     PipelineAlarm.objects.filter(pk__in=ended).update(cleared_at=now)

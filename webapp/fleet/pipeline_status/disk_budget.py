@@ -14,7 +14,7 @@ from webapp.work.models import KeptSize, PipelineAlarm
 CODE = "disk.budget"
 KEPT = "kept"
 MORE_TO_RESUME = 1.1
-"""Factor over the least free space: collecting does not stop and resume all the time."""
+"""Factor between the limits to stop and to resume, so that collecting does not alternate."""
 
 
 def disks() -> Iterator[tuple[Path, int]]:
@@ -39,11 +39,11 @@ def kept_bytes() -> int:
 
 
 def problems() -> list[Problem]:
-    found = []
+    faults = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
-        resumes = least * MORE_TO_RESUME
-        if free_bytes < least or (free_bytes < resumes and _is_stopped(str(folder))):
+        resume_bytes = least * MORE_TO_RESUME
+        if free_bytes < least or (free_bytes < resume_bytes and _is_stopped(str(folder))):
             detail = message(
                 "Nothing is collected: the disk of {folder:name} has {mb:text} free, and Weir "
                 "leaves {mb2:text} free (WEIR_LEAST_FREE_MB). It resumes by itself at "
@@ -51,21 +51,21 @@ def problems() -> list[Problem]:
                 folder=str(folder),
                 mb=_mb(free_bytes),
                 mb2=_mb(least),
-                mb3=_mb(resumes),
+                mb3=_mb(resume_bytes),
             )
-            found.append(Problem(CODE, str(folder), detail))
+            faults.append(Problem(CODE, str(folder), detail))
     if most := settings.WEIR.most_kept_mb * 1_000_000:
-        stored, resumes = kept_bytes(), most / MORE_TO_RESUME
-        if stored > most or (stored > resumes and _is_stopped(KEPT)):
+        stored_bytes, resume_bytes = kept_bytes(), most / MORE_TO_RESUME
+        if stored_bytes > most or (stored_bytes > resume_bytes and _is_stopped(KEPT)):
             detail = message(
                 "Nothing is collected: Weir stores {mb:text}, and may store {mb2:text} "
                 "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:text}.",
-                mb=_mb(stored),
+                mb=_mb(stored_bytes),
                 mb2=_mb(most),
-                mb3=_mb(resumes),
+                mb3=_mb(resume_bytes),
             )
-            found.append(Problem(CODE, KEPT, detail))
-    return found
+            faults.append(Problem(CODE, KEPT, detail))
+    return faults
 
 
 def why_stopped() -> str:

@@ -58,7 +58,7 @@ class PipelineStatus:
 
 
 def status(now: datetime) -> PipelineStatus:
-    """Six small queries, within the reader's scope."""
+    """Within the reader's scope."""
     # Everybody may know whether Weir runs, but not the clusters that problems name.
     with scopes.everything():
         problems = tuple(writability.problems() + alarms.problems(now))

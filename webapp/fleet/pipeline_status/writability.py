@@ -15,12 +15,12 @@ LEAST_FREE_BYTES = 16 << 20
 
 
 def problems() -> list[Problem]:
-    found = []
+    faults = []
     if _is_read_only():
         detail = message(
             "The database is read-only: nothing new is stored, and the pages become outdated."
         )
-        found.append(Problem("database.read_only", connection.vendor, detail))
+        faults.append(Problem("database.read_only", connection.vendor, detail))
     for folder, free_bytes in disk_budget.disks():
         if free_bytes < LEAST_FREE_BYTES:
             detail = message(
@@ -29,8 +29,8 @@ def problems() -> list[Problem]:
                 folder=str(folder),
                 free_bytes=free_bytes // 1000,
             )
-            found.append(Problem("disk.full", str(folder), detail))
-    return found + disk_budget.problems()
+            faults.append(Problem("disk.full", str(folder), detail))
+    return faults + disk_budget.problems()
 
 
 def _is_read_only() -> bool:

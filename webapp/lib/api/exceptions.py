@@ -1,5 +1,5 @@
-"""Errors that REST framework lacks. Not in :mod:`webapp.lib.api.errors`, since parsers raise them,
-which REST framework imports first.
+"""Errors that REST framework lacks. They are not in :mod:`webapp.lib.api.errors`, since parsers
+raise them, and REST framework imports the parsers first.
 """
 
 from rest_framework import exceptions, status

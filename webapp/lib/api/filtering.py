@@ -13,13 +13,13 @@ PAGING = ("cursor", "page_size")
 
 
 class FilterBackend(DjangoFilterBackend):
-    """Applies the view's ``filterset_class``. Unknown parameters are errors, too."""
+    """Unknown parameters are errors, too."""
 
     def get_filterset(self, request: Any, queryset: Any, view: Any) -> Any:
         filters = super().get_filterset(request, queryset, view)
         names = filters.filters if filters else {}
-        known = {*names, *getattr(filters, "aliases", ()), *PAGING}
-        unknown = [name for name in request.query_params if name not in known]
+        valid_names = {*names, *getattr(filters, "aliases", ()), *PAGING}
+        unknown = [name for name in request.query_params if name not in valid_names]
         if unknown:
             text = f"There is no such parameter; there are {', '.join((*names, *PAGING))}."
             raise ValidationError(

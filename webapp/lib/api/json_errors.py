@@ -34,11 +34,8 @@ class JsonBelowApi(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
         is_error = request.path_info.startswith(PREFIX) and response.status_code >= 400
-        return _as_json(response) if is_error and not _is_json(response) else response
-
-
-def _is_json(response: HttpResponseBase) -> bool:
-    return response.headers.get("Content-Type", "").partition(";")[0] == "application/json"
+        content_type = response.headers.get("Content-Type", "").partition(";")[0]
+        return _as_json(response) if is_error and content_type != "application/json" else response
 
 
 def _as_json(response: HttpResponseBase) -> HttpResponse:

@@ -16,8 +16,6 @@ PAGE_SIZE, LARGEST_PAGE = 100, 1_000
 
 
 class CursorPaging(BasePagination):
-    """Pages in the view's ``paging_order()``; ``page_size`` up to 1,000."""
-
     def paginate_queryset(
         self, queryset: Any, request: Request, view: APIView | None = None
     ) -> list[Any]:

@@ -29,7 +29,6 @@ class BoundedJson(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Raises :class:`ParseError` or :class:`BodyTooLarge`."""
         try:
             body = stream.read(LARGEST_BODY_BYTES + 1)
         except OSError as error:

@@ -26,8 +26,6 @@ class MessageField(models.TextField):  # type: ignore[type-arg]  # no types of i
 
 
 class MessagesField(models.JSONField):
-    """JSON with messages anywhere in it."""
-
     description = "JSON with messages in it"
 
     def __init__(self, *args: Any, **options: Any) -> None:

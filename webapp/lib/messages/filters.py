@@ -1,5 +1,5 @@
 """``{{ finding.title|translated|truncatechars:80 }}``: a message in the reader's language, before
-it is cut or joined. ``{{ finding.title }}`` alone needs no filter. Available in every template.
+it is cut or joined. ``{{ finding.title }}`` alone needs no filter.
 """
 
 from typing import Any

@@ -69,7 +69,7 @@ class PushView(APIView):
     permission_classes = [FromShipper]
     parser_classes: list[Any] = []
 
-    def received(
+    def take_body(
         self, request: Request, read: Callable[[bytes], Any], receive_by: Any = receive
     ) -> Received:
         try:
@@ -98,7 +98,7 @@ class JsonPushView(PushView):
         responses={200: ReceivedSerializer, **ANSWERS},
     )
     def post(self, request: Request) -> Response:
-        return Response(ReceivedSerializer(self.received(request, json_records.entries)).data)
+        return Response(ReceivedSerializer(self.take_body(request, json_records.entries)).data)
 
 
 @contextmanager
@@ -136,7 +136,7 @@ class OtlpPushView(PushView):
         with _requires_otlp():
             from ingest.pushed import otlp
         in_protobuf = _is_protobuf(request)
-        answer = self.received(request, otlp.from_protobuf if in_protobuf else otlp.from_json)
+        answer = self.take_body(request, otlp.from_protobuf if in_protobuf else otlp.from_json)
         return _response(otlp.accepted(answer.skipped, answer.problem), in_protobuf=in_protobuf)
 
 
@@ -156,7 +156,7 @@ class OtlpMetricsPushView(PushView):
             from ingest.pushed import otlp_metrics
         in_protobuf = _is_protobuf(request)
         read = otlp_metrics.from_protobuf if in_protobuf else otlp_metrics.from_json
-        self.received(request, read, receive_metrics)
+        self.take_body(request, read, receive_metrics)
         return _response(otlp_metrics.accepted(), in_protobuf=in_protobuf)
 
 
@@ -167,5 +167,5 @@ class LokiPushView(PushView):
         responses={204: OpenApiResponse(description="Taken."), **ANSWERS},
     )
     def post(self, request: Request) -> Response:
-        self.received(request, loki.entries)
+        self.take_body(request, loki.entries)
         return Response(status=204)

@@ -118,6 +118,7 @@ def _blocks(presented: PresentedFinding) -> Iterator[Block]:
             ),
         )
     bugs = [
-        join_messages((bug.sentence, bug.way_out, bug.address), " ") for bug in presented.known_bugs
+        join_messages((beside.sentence, beside.bug.way_out, beside.bug.address), " ")
+        for beside in presented.known_bugs
     ]
     yield Advice((row.next_step, *bugs))

@@ -108,8 +108,12 @@ def _finding(row: Finding) -> dict[str, Any]:
 def _bugs(rows: Iterable[Finding]) -> dict[int, list[dict[str, str]]]:
     return {
         number: [
-            {"issue": bug.issue, "says": localised(bug.sentence), "link": bug.address}
-            for bug in bugs
+            {
+                "issue": beside.bug.issue,
+                "says": localised(beside.sentence),
+                "link": beside.bug.address,
+            }
+            for beside in bugs
         ]
         for number, bugs in bugs_beside(rows).items()
     }
@@ -157,16 +161,16 @@ def sick_jobs(cluster: str = "") -> dict[str, Any]:
 def why(cluster: str, job: str) -> dict[str, Any]:
     job_row = _job(cluster, job)
     rows = list(Finding.objects.of_job(job_row.cluster, job_row.job_id).open().worst_first())
-    shown = rows[:MOST_FINDINGS]
-    bugs = _bugs(shown)
+    listed = rows[:MOST_FINDINGS]
+    bugs = _bugs(listed)
     incident = (
-        Incident.objects.filter(members__finding__in=[row.pk for row in shown])
+        Incident.objects.filter(members__finding__in=[row.pk for row in listed])
         .order_by("-severity_rank", "-id")
         .first()
     )
     return {
         **_job_facts(job_row),
-        "findings": [{**_finding(row), "known_bugs": bugs.get(row.pk, [])} for row in shown],
+        "findings": [{**_finding(row), "known_bugs": bugs.get(row.pk, [])} for row in listed],
         "open_findings": len(rows),
         "incident": _incident(incident) if incident else None,
         "unknown": None if job_row.judged_at else "this job was not judged yet",

@@ -1,5 +1,5 @@
 """The protocol, by its official SDK (the extra ``mcp``). The SDK is asynchronous and the web server
-is not: a tool is called first, then the SDK gets its answer. It serves one request at a time,
+is not: a tool is called first, then the SDK gets its answer. The SDK serves one request at a time,
 without sessions.
 """
 

@@ -75,7 +75,7 @@ class McpView(APIView):
 
 
 def _answer_call(body: bytes) -> tuple[dict[str, Any], bool]:
-    """The answer to a tool call; other requests do not use it."""
+    """The answer to a tool call, which other requests do not use."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):

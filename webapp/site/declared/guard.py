@@ -3,19 +3,20 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from django.apps import apps
 from django.core.exceptions import PermissionDenied
 from django.db.models.signals import m2m_changed, pre_delete, pre_save
 from django.utils.translation import gettext
 
-from webapp.fleet.models import Cluster
 from webapp.lib import scopes
 from webapp.lib.refusals import ActionRefused
-from webapp.site.declared.kind import Kind
-from webapp.site.declared.registry import KINDS
+from webapp.site.declared.names import MODEL_OF
 from webapp.site.models import DeclaredRow
-from webapp.storage.models import StorageRoot
+
+if TYPE_CHECKING:
+    from webapp.site.declared.kind import Kind
 
 _is_applying: ContextVar[bool] = ContextVar("is_applying", default=False)
 
@@ -33,32 +34,57 @@ def applying() -> Iterator[None]:
         _is_applying.reset(token)
 
 
-def file_of(kind: Kind, row: Any) -> str:
-    """The file that states the row; "" if none does. None states a silence that is over."""
-    with scopes.everything():
-        if not kind.rows().filter(pk=row.pk).exists():
-            return ""
-        files = DeclaredRow.objects.filter(kind=kind.name, key=kind.key(kind.entry(row)))
-        return files.values_list("file", flat=True).first() or ""
-
-
 def connect() -> None:
-    for kind in KINDS.values():
-        _Guard(kind).connect()
-    roots = _Guard(KINDS["storage_roots"])
-    through = StorageRoot.clusters.through
+    for name, label in MODEL_OF.items():
+        guard, model = _Guard(name), apps.get_model(label)
+        pre_save.connect(guard.check_save, sender=model, weak=False)
+        pre_delete.connect(guard.check_removal, sender=model, weak=False)
+    clusters: Any = apps.get_model(MODEL_OF["storage_roots"])._meta.get_field("clusters")
+    through = clusters.remote_field.through
+    roots = _Guard("storage_roots")
     m2m_changed.connect(roots.check_clusters, sender=through, weak=False)
-    pre_delete.connect(_refuse_removal_of_named_cluster, sender=Cluster, weak=False)
+    clusters_model = apps.get_model(MODEL_OF["clusters"])
+    pre_delete.connect(roots.check_removal_of_cluster, sender=clusters_model, weak=False)
 
 
-def _refuse_removal_of_named_cluster(instance: Cluster, **_signal: Any) -> None:
-    if _is_applying.get():
-        return
-    with scopes.everything():
-        roots = list(StorageRoot.objects.filter(clusters=instance))
-    for root in roots:
-        if file := file_of(KINDS["storage_roots"], root):
-            # Not which root: who removes the cluster may not see the others that it has.
+class _Guard:
+    """``kind_name``: a key of :data:`MODEL_OF`."""
+
+    def __init__(self, kind_name: str) -> None:
+        self.kind_name = kind_name
+
+    def check_save(
+        self,
+        sender: Any,
+        instance: Any,
+        update_fields: frozenset[str] | None = None,
+        **_signal: Any,
+    ) -> None:
+        if instance._state.adding or (kind := self._guarded()) is None:
+            return
+        if update_fields is not None and not update_fields & kind.columns:
+            return
+        with scopes.everything():
+            stored = sender._base_manager.filter(pk=instance.pk).first()
+        columns = sorted(kind.columns)
+        if any(getattr(stored, name, None) != getattr(instance, name) for name in columns):
+            _refuse_stated(kind, stored)
+
+    def check_removal(self, instance: Any, **_signal: Any) -> None:
+        if (kind := self._guarded()) is not None:
+            _refuse_stated(kind, instance)
+
+    def check_clusters(self, instance: Any, action: str, **_signal: Any) -> None:
+        if action in ("pre_add", "pre_remove", "pre_clear"):
+            self.check_removal(instance)
+
+    def check_removal_of_cluster(self, instance: Any, **_signal: Any) -> None:
+        """For the guard of roots. Which root is not said: others may not see it."""
+        if (kind := self._guarded()) is None:
+            return
+        with scopes.everything():
+            roots = list(kind.rows().filter(clusters=instance))
+        if file := next(filter(None, (_file_of(kind, root) for root in roots)), ""):
             raise StatedInFile(
                 gettext(
                     "The file %(file)s names this cluster as one of a storage root: change it "
@@ -67,40 +93,32 @@ def _refuse_removal_of_named_cluster(instance: Cluster, **_signal: Any) -> None:
                 % {"file": file}
             )
 
-
-class _Guard:
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-
-    def connect(self) -> None:
-        pre_save.connect(self.check_save, sender=self.kind.model, weak=False)
-        pre_delete.connect(self.check_removal, sender=self.kind.model, weak=False)
-
-    def check_save(
-        self, instance: Any, update_fields: frozenset[str] | None = None, **_signal: Any
-    ) -> None:
-        is_other = update_fields is not None and not update_fields & self.kind.columns
-        if _is_applying.get() or instance._state.adding or is_other:
-            return
+    def _guarded(self) -> "Kind | None":
+        """None if no file states any row of this kind, or if files are being applied."""
+        if _is_applying.get():
+            return None
         with scopes.everything():
-            stored = self.kind.model._base_manager.filter(pk=instance.pk).first()
-        if stored is not None and self._content(stored) != self._content(instance):
-            self._refuse_stated(stored)
+            if not DeclaredRow.objects.filter(kind=self.kind_name).exists():
+                return None
+        # With all that it needs, which few commands do.
+        from webapp.site.declared.registry import KINDS
 
-    def check_removal(self, instance: Any, **_signal: Any) -> None:
-        if not _is_applying.get():
-            self._refuse_stated(instance)
+        return KINDS[self.kind_name]
 
-    def check_clusters(self, instance: Any, action: str, pk_set: Any, **_signal: Any) -> None:
-        if action in ("pre_add", "pre_remove", "pre_clear") and not _is_applying.get():
-            self._refuse_stated(instance)
 
-    def _content(self, row: Any) -> tuple[Any, ...]:
-        return tuple(getattr(row, column) for column in sorted(self.kind.columns))
+def _file_of(kind: "Kind", row: Any) -> str:
+    """The file that states the row; "" if none does. None states a silence that is over."""
+    with scopes.everything():
+        if row is None or not kind.rows().filter(pk=row.pk).exists():
+            return ""
+        stated = DeclaredRow.objects.filter(kind=kind.name, key=kind.key(kind.entry(row)))
+        return stated.values_list("file", flat=True).first() or ""
 
-    def _refuse_stated(self, row: Any) -> None:
-        if file := file_of(self.kind, row):
-            raise StatedInFile(
-                gettext("The file %(file)s states this: change it there, and run manage.py apply.")
-                % {"file": file}
-            )
+
+def _refuse_stated(kind: "Kind", row: Any) -> None:
+    """Raises :class:`StatedInFile`."""
+    if file := _file_of(kind, row):
+        raise StatedInFile(
+            gettext("The file %(file)s states this: change it there, and run manage.py apply.")
+            % {"file": file}
+        )

@@ -26,12 +26,11 @@ _JSON_TYPES: dict[type[Any], str] = {
 
 
 class Kind(ABC):
-    """``name``: its key in files; ``model``: of its rows; ``columns``: of the model, that files
-    state; ``properties`` and ``required``: JSON Schema of an entry.
+    """``name``: a key of :data:`webapp.site.declared.names.MODEL_OF`; ``columns``: of the model, that
+    files state; ``properties`` and ``required``: JSON Schema of an entry.
     """
 
     name: ClassVar[str]
-    model: ClassVar[type[models.Model]]
     columns: ClassVar[frozenset[str]]
     required: ClassVar[tuple[str, ...]]
 

@@ -1,4 +1,4 @@
-"""All kinds of entries, in the order in which they are applied: roots name clusters."""
+"""All kinds of entries, in the order in which they are applied."""
 
 from typing import Any
 
@@ -9,8 +9,9 @@ from webapp.site.declared.kinds.objectives import Objectives
 from webapp.site.declared.kinds.rule_settings import Rules, Thresholds
 from webapp.site.declared.kinds.silences import Silences
 from webapp.site.declared.kinds.storage_roots import StorageRoots
+from webapp.site.declared.names import MODEL_OF
 
-KINDS: dict[str, Kind] = {
+_BY_NAME: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         Clusters(),
@@ -22,6 +23,7 @@ KINDS: dict[str, Kind] = {
         Silences(),
     )
 }
+KINDS = {name: _BY_NAME[name] for name in MODEL_OF}
 
 
 def schema() -> dict[str, Any]:

@@ -5,7 +5,6 @@ from itertools import groupby
 
 from django.template.loader import render_to_string
 
-from spark_jobs.diagnosis.findings import Threshold
 from spark_jobs.diagnosis.registry import all_rules
 from spark_jobs.diagnosis.rule import Rule
 from webapp.findings.runbooks import runbook
@@ -70,8 +69,8 @@ def _rule(rule: Rule) -> str:
                 [
                     (
                         f"`{threshold.key}`",
-                        _value(threshold, threshold.default),
-                        _range(threshold),
+                        f"{threshold.default:.12g} {threshold.unit}".strip(),
+                        f"{threshold.minimum:.12g} to {threshold.maximum:.12g}",
                         threshold.reason,
                     )
                     for threshold in rule.thresholds
@@ -79,11 +78,3 @@ def _rule(rule: Rule) -> str:
             )
         )
     return "\n\n".join([*parts, html])
-
-
-def _range(threshold: Threshold) -> str:
-    return f"{threshold.minimum:.12g} to {threshold.maximum:.12g}"
-
-
-def _value(threshold: Threshold, value: float) -> str:
-    return f"{value:.12g} {threshold.unit}".strip()

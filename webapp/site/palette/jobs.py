@@ -39,7 +39,11 @@ def jobs(text: str, page: str) -> Iterator[Group]:
     matching = _find_jobs(text)
     if matching:
         hits = [
-            Hit(job.name or job.job_id, _address(job), _detail(job, count))
+            Hit(
+                job.name or job.job_id,
+                reverse("job", args=[job.cluster, job.job_id]),
+                _detail(job, count),
+            )
             for job, count in matching
         ]
         if len(matching) > 1:
@@ -51,12 +55,12 @@ def jobs(text: str, page: str) -> Iterator[Group]:
     if number is None or number > LARGEST:
         return
     checkpoint_id = number
-    chosen = _submissions(name) if name else _jobs_of_page(page)
-    hits = list(_checkpoints(checkpoint_id, chosen))
+    chosen_jobs = _submissions(name) if name else _jobs_of_page(page)
+    hits = list(_checkpoints(checkpoint_id, chosen_jobs))
     if hits:
         yield Group(gettext("Checkpoints"), hits)
-    elif chosen:
-        is_single = len({job.name or job.job_id for job in chosen}) == 1
+    elif chosen_jobs:
+        is_single = len({job.name or job.job_id for job in chosen_jobs}) == 1
         yield Group(
             gettext("Checkpoints"),
             note=gettext("No checkpoint %(checkpoint_id)s of %(job)s is stored.")
@@ -82,8 +86,8 @@ def _name_and_number(text: str) -> tuple[str, int | None]:
     for index in dict.fromkeys((*after_chk, len(parts) - 1, 0)):
         match = _NUMBER.fullmatch(parts[index].lower())
         if match:
-            others = [part for at, part in enumerate(parts) if at != index]
-            name = " ".join(part for part in others if part.lower() not in _BEFORE_NUMBER)
+            name_parts = [part for at, part in enumerate(parts) if at != index]
+            name = " ".join(part for part in name_parts if part.lower() not in _BEFORE_NUMBER)
             return name, int(match["id"])
     return text, None
 
@@ -107,21 +111,21 @@ def _find_jobs(text: str) -> list[tuple[JobCurrent, int]]:
 
 
 def _analyses(text: str, page: str) -> Iterator[Group]:
-    """Of the job of the page, else of the jobs that the words before the analysis name."""
+    """Analyses of the page's job, else of the jobs that the words before the analysis name."""
     parts = text.split()
-    chosen = _jobs_of_page(page)
-    analyses = _matching_analyses(parts) if chosen else []
+    chosen_jobs = _jobs_of_page(page)
+    analyses = _matching_analyses(parts) if chosen_jobs else []
     for count in range(min(len(parts) - 1, _MOST_WORDS), 0, -1):
         if analyses:
             break
         if analyses := _matching_analyses(parts[-count:]):
-            chosen = [job for job, _ in _find_jobs(" ".join(parts[:-count]))]
-    if analyses and chosen:
+            chosen_jobs = [job for job, _ in _find_jobs(" ".join(parts[:-count]))]
+    if analyses and chosen_jobs:
         yield Group(
             gettext("Analyses"),
             [
                 Hit(title, reverse(name, args=[job.cluster, job.job_id]), job.name or job.job_id)
-                for job in chosen
+                for job in chosen_jobs
                 for name, title in analyses
             ][:MOST_OF_GROUP],
         )
@@ -171,10 +175,6 @@ def _checkpoints(checkpoint_id: int, jobs: Iterable[JobCurrent]) -> Iterator[Hit
                 address,
                 f"{words(fact.outcome)} · {fact.cluster}",
             )
-
-
-def _address(job: JobCurrent) -> str:
-    return reverse("job", args=[job.cluster, job.job_id])
 
 
 def _detail(job: JobCurrent, submissions: int) -> str:

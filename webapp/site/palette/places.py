@@ -35,7 +35,7 @@ FOR_ADMINISTRATORS = (
     (gettext_noop("Users and roles"), "access-users"),
     (gettext_noop("Audit log"), "access-audit"),
 )
-"""These pages have no entry in the menu."""
+"""All the pages above have no entry in the menu."""
 
 
 def places(text: str, administers: bool) -> Iterator[Group]:
@@ -43,7 +43,7 @@ def places(text: str, administers: bool) -> Iterator[Group]:
     words = text.split()
     sees_all = scopes.current().is_everything
     in_menu = [(entry.english, entry.page) for entry in MENU if not entry.whole_fleet or sees_all]
-    more = (
+    other_pages = (
         *MORE_PAGES,
         *PAGES_OF_ALERTS,
         *(FOR_WHOLE_FLEET if sees_all else ()),
@@ -51,7 +51,7 @@ def places(text: str, administers: bool) -> Iterator[Group]:
     )
     pages = [
         Hit(gettext(title), reverse(page))
-        for title, page in (*in_menu, *more)
+        for title, page in (*in_menu, *other_pages)
         if has_words(f"{title} {gettext(title)}", words)
     ]
     for name, analysis in all_analyses("fleet").items():

@@ -28,7 +28,7 @@ AREA_OF_FOLDER = {
 
 @dataclass(frozen=True)
 class Area:
-    """``name``: that of the package."""
+    """``name``: name of the package."""
 
     name: str
 

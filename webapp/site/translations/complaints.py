@@ -25,8 +25,8 @@ def complaints(areas: Iterable[Area]) -> Iterator[str]:
 def _area_complaints(area: Area) -> Iterator[str]:
     catalogue = catalogues.read(area.po)
     entries = catalogues.entries(catalogue)
-    marked = {message.key: message for message in area.messages()}
-    for key, message in marked.items():
+    messages = {message.key: message for message in area.messages()}
+    for key, message in messages.items():
         if key not in entries:
             yield (
                 f"{area.name}: {_short(message.text)} of {message.paths[0]} is in no catalogue; "
@@ -38,7 +38,7 @@ def _area_complaints(area: Area) -> Iterator[str]:
             problem = "is marked as fuzzy"
         if problem:
             yield f"{area.name}: {_short(message.text)} of {message.paths[0]} {problem}"
-    for key in entries.keys() - marked.keys():
+    for key in entries.keys() - messages.keys():
         yield (
             f"{area.name}: {_short(key[1])} is marked nowhere any more; run manage.py translations"
         )

@@ -21,6 +21,7 @@ _DECLARED: dict[str, tuple[int | str, ...]] = {
     "Control": (1, 2),
     "MenuEntry": (0, "counts"),
 }
+"""Class → positions and names of its arguments that pages show."""
 _CALLS = _PLAIN | _COUNTED | _IN_CONTEXT | _COUNTED_IN_CONTEXT
 
 
@@ -44,7 +45,7 @@ class Message:
 
 def messages_in_template(path: str, source: str) -> Iterator[Message]:
     template = Engine.get_default().from_string(source)
-    # Django passes it to isinstance(), which accepts tuples too.
+    # Django passes these types to isinstance(), which accepts tuples too.
     node_types: Any = (TranslateNode, BlockTranslateNode)
     for node in template.nodelist.get_nodes_by_type(node_types):
         message = (
@@ -63,7 +64,7 @@ def messages_in_template(path: str, source: str) -> Iterator[Message]:
 
 
 def _tag_texts(node: TranslateNode) -> tuple[str, str, str] | None:
-    """``None`` for a variable, whose values are marked where they are declared."""
+    """(text, plural, context); None for a variable, whose values are marked in their declaration."""
     text = getattr(node.filter_expression.var, "literal", None)
     return (_double(text), "", _context(node)) if isinstance(text, str) else None
 
@@ -134,7 +135,7 @@ def _words_of(node: ast.AST | None) -> Iterator[str]:
 
 
 def _call_texts(name: str, texts: list[str]) -> tuple[str, str, str] | None:
-    """``None`` for a variable, whose values are marked where they are declared."""
+    """(text, plural, context); None for a variable, whose values are marked in their declaration."""
     if name in _PLAIN and len(texts) == 1:
         return texts[0], "", ""
     if name in _COUNTED and len(texts) == 2:

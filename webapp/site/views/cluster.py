@@ -78,7 +78,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     if not clusters.filter(name=name).exists() and JobCurrent.objects.filter(cluster=name).exists():
         return redirect(f"{reverse('fleet')}?cluster={quote(name)}")
     cluster = get_object_or_404(clusters, name=name)
-    time_range = _time(request, cluster, now)
+    time_range = _page_range(request, cluster, now)
     start, end = time_range.from_time, time_range.to_time
     jobs = list(_worst_jobs(name, now))
     why = reasons(jobs)
@@ -87,7 +87,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     alerts = Alert.objects.filter(cluster=name).open().order_by("-severity_rank", "-starts_at")
     shown_alerts = list(alerts.with_names()[: ALERTS_SHOWN + 1])
     lives = list(_lives(name, start, end)[:MOST_LIVES])
-    living = [life for life in lives if _is_alive(life, cluster)]
+    living = [life for life in lives if _ended_at(life, cluster) is None]
     slots = [life.slots for life in living if life.slots is not None]
     slots_used = HostLoad.objects.filter(cluster=name).aggregate(slots=Sum("slots"))["slots"]
     all_slots = sum(slots) if living and len(slots) == len(living) else None
@@ -131,7 +131,7 @@ def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
     """``key``: taskmanagers or failures."""
     now = timezone.now()
     cluster = get_object_or_404(Cluster.objects.defer("cursor"), name=name)
-    time_range = _time(request, cluster, now)
+    time_range = _page_range(request, cluster, now)
     start, end = time_range.from_time, min(time_range.to_time, now)
     if end <= start:
         figure = None
@@ -142,7 +142,7 @@ def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
     return JsonResponse(answer_or_nothing(figure))
 
 
-def _time(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRange:
+def _page_range(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRange:
     if cluster.kind != ClusterKind.RECORDING:
         return last_day(request, now)
     seen = JobCurrent.objects.filter(cluster=cluster.name).aggregate(
@@ -173,10 +173,6 @@ def _ended_at(life: TaskManagerLife, cluster: Cluster) -> datetime | None:
         return life.ended_at
     presumed_end = life.last_seen_at + SILENT_AFTER
     return presumed_end if presumed_end < cluster.last_success_at else None
-
-
-def _is_alive(life: TaskManagerLife, cluster: Cluster) -> bool:
-    return _ended_at(life, cluster) is None
 
 
 def _taskmanagers(cluster: Cluster, start: datetime, end: datetime) -> Figure | None:

@@ -87,12 +87,12 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     form = ClusterForm(request.POST or None, instance=cluster)
     report = None
     if request.method == "POST" and form.is_valid():
-        changed = form.to_cluster()
+        changed_cluster = form.to_cluster()
         if "test" in request.POST:
-            report = check_connection(changed)
+            report = check_connection(changed_cluster)
             entries.mark_carried_out(request)
         else:
-            changed.save(update_fields=[*form.Meta.fields[1:], *SECRETS])
+            changed_cluster.save(update_fields=[*form.Meta.fields[1:], *SECRETS])
             messages.success(
                 request,
                 gettext("%(name)s is saved; the next cycle uses it.") % {"name": cluster.name},

@@ -94,8 +94,8 @@ def fleet(request: HttpRequest) -> HttpResponse:
     }
     jobs = _matching_jobs(filters, counts)
     if by in (CLUSTER, FAMILY, *label_names):
-        found = groups(jobs, by, clusters)
-        context |= {"by": by, "groups": found[:MOST_SHOWN], "all_groups": len(found)}
+        job_groups = groups(jobs, by, clusters)
+        context |= {"by": by, "groups": job_groups[:MOST_SHOWN], "all_groups": len(job_groups)}
     else:
         recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
         context |= _jobs(request, filters, jobs, time_range, recorded)
@@ -125,13 +125,13 @@ def _jobs(
     now, matching = timezone.now(), None
     if filters.is_narrowed:
         jobs, matching = searched(jobs)
-    shown = page(jobs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    listed = page(jobs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     span = time_range.from_time, time_range.to_time
     sort, descending = filters.sorting
-    why, healths = reasons(shown.rows), health_trends(shown.rows, *span)
-    sizes = state_trends(shown.rows, *span)
+    why, healths = reasons(listed.rows), health_trends(listed.rows, *span)
+    sizes = state_trends(listed.rows, *span)
     return {
-        "page": shown,
+        "page": listed,
         "matching": matching,
         "headings": headings(FLEET_COLUMNS, sort.name, descending),
         "rows": [
@@ -145,7 +145,7 @@ def _jobs(
                 healths.get((job.cluster, job.job_id)),
                 sizes.get((job.cluster, job.job_id)),
             )
-            for job in shown.rows
+            for job in listed.rows
         ],
     }
 
@@ -155,7 +155,10 @@ def _controls(clusters: list[Cluster], label_names: list[str]) -> Iterator[Contr
     yield Control("cluster", "Cluster", [("", "All clusters"), *names])
     statuses = [(status, status) for status in JOB_BADGES]
     yield Control("status", "Status", [("", "Any status"), *statuses])
-    yield Control("health", "Health", [("", "Any health"), *_health_options()])
+    healths = [
+        (slug, f"{group.badge.shape} {group.title}") for slug, group in HEALTH_GROUPS.items()
+    ]
+    yield Control("health", "Health", [("", "Any health"), *healths])
     yield Control("q", "Name or job id", id="filter-search")
     if label_names:
         yield Control("label", "Label, as team=payments")
@@ -168,10 +171,6 @@ def _controls(clusters: list[Cluster], label_names: list[str]) -> Iterator[Contr
         (FAMILY, gettext("By family of names")),
     ]
     yield Control("group", "Group", [*groupings, *labels])
-
-
-def _health_options() -> Iterator[tuple[str, str]]:
-    return ((slug, f"{group.badge.shape} {group.title}") for slug, group in HEALTH_GROUPS.items())
 
 
 def export(request: HttpRequest) -> HttpResponseBase:

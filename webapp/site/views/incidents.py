@@ -1,8 +1,8 @@
-"""Pages of incidents: the list; one with its findings, its time line, and actions on all its
+"""Pages of incidents: the list; one incident with its findings, time line, and actions on all its
 alerts.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
@@ -23,8 +23,8 @@ from webapp.alerting.badges import badges
 from webapp.alerting.badges import state_badge as alert_badge
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
-from webapp.alerting.troubles import folded, notifications, troubles, what_resolves
-from webapp.alerting.unnotified import Unnotified, why_no_alert, why_nobody
+from webapp.alerting.troubles import fold, notifications, troubles, what_resolves
+from webapp.alerting.unnotified import why_no_alert, why_nobody
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.list_controls import (
@@ -38,7 +38,7 @@ from webapp.fleet.list_controls import clusters_control
 from webapp.incidents.badges import state_badge
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.filters import ANY_STATE, IncidentFilters
-from webapp.incidents.members import Member, members
+from webapp.incidents.members import members
 from webapp.incidents.models import Incident
 from webapp.lib.badges import SHAPES
 from webapp.lib.instants import day_text, minute_text
@@ -56,7 +56,7 @@ MOST_ALERTS, MOST_NOTIFIED = 100, 1_000
 MOST_HOSTS = 12
 MATTERS_SHOWN, ALERTS_SHOWN = 8, 8
 FIRST_MOMENTS, LAST_MOMENTS = 6, 12
-"""The first and the last events of an incident; those in between are folded."""
+"""The first and the last events of an incident; events in between are folded."""
 MARGIN = timedelta(minutes=10)
 """Shown before and after an incident: its causes came before."""
 STATES = {
@@ -75,7 +75,7 @@ def incidents(request: HttpRequest) -> HttpResponse:
     )
     state = filters.values.get("state", "")
     list_alerts = Alert.objects.filter(incident__in=[row.uid for row in listed.rows])
-    worst = list(folded(list_alerts).defer("cause", "next_step", "fired"))
+    worst = list(fold(list_alerts).defer("cause", "next_step", "fired"))
     by_alert = troubles(worst, list_alerts, timezone.now())
     troubles_of = {alert.incident_id: by_alert[alert.pk] for alert in worst}
     context: dict[str, Any] = {
@@ -112,8 +112,8 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     duration = around(row.began_at, end, MARGIN, chosen=False)
     time_range = from_request(request, now, duration)
     incident_members = members(row)
-    of_incident = Alert.objects.filter(incident__uid=row.uid)
-    alerts = of_incident.with_names().order_by("-severity_rank", "starts_at", "id").defer("fired")
+    all_alerts = Alert.objects.filter(incident__uid=row.uid)
+    alerts = all_alerts.with_names().order_by("-severity_rank", "starts_at", "id").defer("fired")
     alert_rows = [
         (alert, alert_badge(alert), badges(alert))
         for alert in sorted(alerts[:MOST_ALERTS], key=lambda alert: not alert.is_open)
@@ -123,11 +123,16 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     moments, all_matters = list(story.moments), matters(incident_members)
     is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
     matters_first = with_bugs(all_matters[:MATTERS_SHOWN])
-    named = FindingHost.objects.filter(
+    named_hosts = FindingHost.objects.filter(
         finding__in=[member.finding.pk for member in incident_members]
     )
-    uids = of_incident.order_by("-pk").values_list("uid", flat=True)[:MOST_NOTIFIED]
+    uids = all_alerts.order_by("-pk").values_list("uid", flat=True)[:MOST_NOTIFIED]
     receivers = notifications(dict.fromkeys(uids, row.uid)).get(row.uid, [])
+    unnotified = None
+    if not receivers and alert_rows:
+        unnotified = why_nobody([alert for alert, _, _ in alert_rows], now)
+    elif not receivers:
+        unnotified = why_no_alert([member.finding for member in incident_members])
     context: dict[str, Any] = {
         "incident": row,
         "state": state_badge(row),
@@ -140,12 +145,12 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
             now,
         ),
         "receivers": receivers,
-        "unnotified": None
-        if receivers
-        else _why_nobody([alert for alert, _, _ in alert_rows], incident_members, now),
+        "unnotified": unnotified,
         "matters_first": matters_first,
         "more_matters": all_matters[MATTERS_SHOWN:],
-        "hosts": named.order_by("host").values_list("host", flat=True).distinct()[: MOST_HOSTS + 1],
+        "hosts": named_hosts.order_by("host")
+        .values_list("host", flat=True)
+        .distinct()[: MOST_HOSTS + 1],
         "newest": len(incident_members),
         "alerts": alert_rows[:ALERTS_SHOWN],
         "more_alerts": alert_rows[ALERTS_SHOWN:],
@@ -166,14 +171,6 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     return render(request, "incidents/incident.html", context)
 
 
-def _why_nobody(alerts: list[Alert], incident_members: list[Member], now: datetime) -> Unnotified:
-    return (
-        why_nobody(alerts, now)
-        if alerts
-        else why_no_alert([member.finding for member in incident_members])
-    )
-
-
 def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]:
     return [
         (day, [(moment, SHAPES.get(moment.tone, "■")) for moment in of_day])
@@ -185,14 +182,14 @@ def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]
 @require_POST
 def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
     """Acknowledge the incident; with ``take_back``, take the acknowledgement back."""
-    shown, now = get_object_or_404(Incident, uid=uid), timezone.now()
+    row, now = get_object_or_404(Incident, uid=uid), timezone.now()
     with refusal_as_message(request):
         if "take_back" in request.POST:
-            incident_actions.take_back(shown, request.user, now)
+            incident_actions.take_back(row, request.user, now)
             messages.success(request, gettext("The incident is waiting for somebody again."))
         else:
-            done = incident_actions.acknowledge(
-                shown, request.user, request.POST.get("comment", ""), now
+            alert_count = incident_actions.acknowledge(
+                row, request.user, request.POST.get("comment", ""), now
             )
             messages.success(
                 request,
@@ -200,7 +197,7 @@ def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
                     "Acknowledged in your name, with %(alert)s; what joins it is acknowledged too, "
                     "unless it is worse."
                 )
-                % {"alert": count_text(done, "alert")},
+                % {"alert": count_text(alert_count, "alert")},
             )
     return redirect("incident", uid)
 
@@ -208,11 +205,11 @@ def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def assign(request: HttpRequest, uid: str) -> HttpResponse:
-    """An empty ``owner``: nobody."""
-    shown = get_object_or_404(Incident, uid=uid)
+    """An empty ``owner`` stands for nobody."""
+    row = get_object_or_404(Incident, uid=uid)
     owner = request.POST.get("owner", "").replace("\x00", "")
     with refusal_as_message(request):
-        incident_actions.assign(shown, owner, request.user, timezone.now())
+        incident_actions.assign(row, owner, request.user, timezone.now())
         messages.success(
             request,
             gettext("%(owner)s works on it now.") % {"owner": owner}
@@ -225,12 +222,12 @@ def assign(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def silence(request: HttpRequest, uid: str) -> HttpResponse:
-    shown = get_object_or_404(Incident, uid=uid)
+    row = get_object_or_404(Incident, uid=uid)
     chosen = request.POST.get("hours", "")
     hours = next((hours for hours in SILENCES_H if chosen == str(hours)), SILENCES_H[0])
     with refusal_as_message(request):
-        created = incident_actions.silence(
-            shown,
+        new_silence = incident_actions.silence(
+            row,
             timedelta(hours=hours),
             request.POST.get("reason", ""),
             request.user,
@@ -241,6 +238,6 @@ def silence(request: HttpRequest, uid: str) -> HttpResponse:
             gettext(
                 "Silenced until %(ends_at)s, with what joins it. What still fires then is sent."
             )
-            % {"ends_at": minute_text(created.ends_at)},
+            % {"ends_at": minute_text(new_silence.ends_at)},
         )
     return redirect("incident", uid)

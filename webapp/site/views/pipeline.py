@@ -26,7 +26,7 @@ RUNS_A_PAGE = 15
 SKIPS_A_PAGE = 10
 RESTARTS_SHOWN, RESTARTS_SHOWN_FOR = 3, timedelta(days=7)
 RANGE_PARAMETERS = ("from", "to")
-"""They narrow the skipped inputs, not the runs."""
+"""These parameters narrow the skipped inputs, not the runs."""
 
 
 def pipeline(request: HttpRequest) -> HttpResponse:
@@ -69,5 +69,5 @@ def pipeline(request: HttpRequest) -> HttpResponse:
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
-    shown = get_object_or_404(PipelineRun, pk=pk)
-    return render(request, "pipeline/run.html", {"run": shown, "badge": run_badge(shown.state)})
+    row = get_object_or_404(PipelineRun, pk=pk)
+    return render(request, "pipeline/run.html", {"run": row, "badge": run_badge(row.state)})

@@ -40,7 +40,7 @@ from webapp.work import run_dirs, spark_job
 from webapp.work.lease import Lease
 from webapp.work.models import DueWork, PipelineRun
 from webapp.work.registry import DAY_S
-from webapp.work.runs import RunRecord, describe, new_attempt, recorded
+from webapp.work.runs import RunRecord, describe, new_attempt, record_run
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
             "Another command works on storage at this moment; wait for it.", returncode=1
         )
     try:
-        with lease.kept_alive(), recorded(lease, "storage", say) as record:
+        with lease.kept_alive(), record_run(lease, "storage", say) as record:
             yield lease, record
     except BaseException as error:
         lease.fail(timezone.now(), describe(error))

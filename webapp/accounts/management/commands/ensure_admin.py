@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 
 from webapp.accounts.models import User
 from webapp.config.preparation import PreparedCommand
-from webapp.config.secrets import stored
+from webapp.config.secrets import read_or_create
 
 NAME = "admin"
 
@@ -24,7 +24,7 @@ class Command(PreparedCommand):
         )
         password = None
         if user is None and not has_other_admin:
-            password = stored(
+            password = read_or_create(
                 settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15)
             )
             try:

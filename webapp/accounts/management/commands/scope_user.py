@@ -55,5 +55,5 @@ class Command(PreparedCommand):
                 )
             user.sees = None if options["everything"] else matchers
             user.save(update_fields=["sees"])
-        seen = "everything" if user.grants is None else "; or ".join(user.grants) or "nothing"
-        self.stdout.write(f"{user.username} sees {seen}")
+        scope = "everything" if user.grants is None else "; or ".join(user.grants) or "nothing"
+        self.stdout.write(f"{user.username} sees {scope}")

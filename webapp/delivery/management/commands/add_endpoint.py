@@ -1,6 +1,4 @@
-import getpass
 import os
-import sys
 from argparse import ArgumentParser
 from typing import Any
 
@@ -11,6 +9,7 @@ from webapp.delivery.endpoint_entry import EndpointEntry, enter
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Endpoint
 from webapp.findings.choices import Severity
+from webapp.lib.command_line import ask_secret
 from webapp.lib.matchers import parse_lines
 from webapp.lib.refusals import InputRefused
 
@@ -79,15 +78,11 @@ class Command(PreparedCommand):
 
 def _url(name: str) -> str | None:
     url = os.environ.get(URL_VARIABLE, "")
-    return url or (None if FORMATS[name].default_url else _prompt("Address"))
+    return url or (None if FORMATS[name].default_url else ask_secret("Address"))
 
 
 def _credential(name: str) -> str | None:
     credential = os.environ.get(CREDENTIAL_VARIABLE, "")
     if credential or not FORMATS[name].credential_required:
         return credential or None
-    return _prompt(FORMATS[name].credential)
-
-
-def _prompt(what: str) -> str:
-    return getpass.getpass(f"{what}: ") if sys.stdin.isatty() else sys.stdin.readline().strip()
+    return ask_secret(FORMATS[name].credential)

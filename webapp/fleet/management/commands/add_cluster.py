@@ -1,6 +1,4 @@
-import getpass
 import os
-import sys
 from argparse import ArgumentParser
 from typing import Any, cast
 
@@ -16,6 +14,7 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED, SECRETS
 from webapp.fleet.registration import register
 from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS
+from webapp.lib.command_line import ask_secret
 
 SIGN_INS = (
     ("--auth", JOBMANAGER, AuthScheme, "WEIR_CLUSTER_SECRET"),
@@ -189,13 +188,7 @@ def _spellings(schemes: type[models.TextChoices]) -> list[str]:
 
 
 def _secret(option: str, variable: str) -> str:
-    secret = os.environ.get(variable, "")
-    if not secret:
-        secret = (
-            getpass.getpass(f"Secret for {option}: ")
-            if sys.stdin.isatty()
-            else sys.stdin.readline().rstrip("\r\n")
-        )
+    secret = os.environ.get(variable) or ask_secret(f"Secret for {option}")
     if not secret:
         raise CommandError(
             f"Give the password, token or key for {option} in {variable}, on standard input or at "

@@ -63,7 +63,7 @@ class Command(PreparedCommand):
             self.stdout.write(f"Done in {time.monotonic() - began:.1f} s.")
 
     def _do(self, key: str, wait_s: float) -> dict[str, Any]:
-        give_up = time.monotonic() + wait_s
+        deadline = time.monotonic() + wait_s
         while True:
             try:
                 performed = perform(key, even_if_not_due=True, echo=self.say)
@@ -71,7 +71,7 @@ class Command(PreparedCommand):
                 raise CommandError(f"{key}: {describe(error)}", returncode=1) from error
             if performed.state != Performed.HELD:
                 break
-            if time.monotonic() > give_up:
+            if time.monotonic() > deadline:
                 raise CommandError(
                     f"{key}: another process did it for {wait_s:.0f} s; see the pipeline page.",
                     returncode=1,

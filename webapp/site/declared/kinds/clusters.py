@@ -23,7 +23,6 @@ class Clusters(Kind):
     """
 
     name = "clusters"
-    model = Cluster
     columns = frozenset({*STATED, *(sign_in.stored for sign_in in SIGN_INS)})
     required = ("name",)
 

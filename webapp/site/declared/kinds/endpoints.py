@@ -27,7 +27,6 @@ class Endpoints(Kind):
     """Who is notified of what: the matchers and the least severity are the route to an endpoint."""
 
     name = "endpoints"
-    model = Endpoint
     columns = frozenset(
         {"name", "format", "emails", "matchers", "min_severity", "owner_email", *COLUMN_OF.values()}
     )

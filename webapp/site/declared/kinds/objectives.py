@@ -12,7 +12,6 @@ from webapp.site.declared.kind import MATCHERS, NAME, Entry, Kind
 
 class Objectives(Kind):
     name = "objectives"
-    model = Objective
     columns = frozenset({"name", "kind", "target", "limit_ms", "matchers"})
     required = ("name", "kind", "target")
 

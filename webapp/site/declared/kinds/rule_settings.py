@@ -41,7 +41,6 @@ class Rules(Kind):
     """Severity, hold times, and whether a rule alerts."""
 
     name = "rules"
-    model = RuleSetting
     columns = frozenset({*SCOPE, "rule", "severity", "alerts", "hold_before_s", "hold_after_s"})
     required = ("rule",)
 
@@ -86,7 +85,6 @@ class Rules(Kind):
 
 class Thresholds(Kind):
     name = "thresholds"
-    model = ThresholdOverride
     columns = frozenset({*SCOPE, "key", "value"})
     required = ("key", "value")
 

@@ -23,7 +23,6 @@ class Silences(Kind):
     """Silences that are not over. One that a person ended early is begun again by an apply."""
 
     name = "silences"
-    model = Silence
     columns = frozenset({"matchers", "reason", "starts_at", "ends_at"})
     required = ("matchers", "starts_at", "ends_at", "reason")
 

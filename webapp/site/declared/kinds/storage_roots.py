@@ -17,7 +17,6 @@ class StorageRoots(Kind):
     """What a person attests of a root is no part of it: a file cannot."""
 
     name = "storage_roots"
-    model = StorageRoot
     columns = frozenset({"uri", *STATED})
     required = ("uri",)
 

@@ -38,6 +38,9 @@ class Command(PreparedCommand):
                 f"{', '.join(existing)} exists already: name another directory.",
                 returncode=REFUSED,
             )
+        if not documents:
+            self.stdout.write("There is nothing to export.")
+            return
         directory.mkdir(parents=True, exist_ok=True)
         for path, entries in documents.items():
             text = yaml.safe_dump({path.stem: entries}, sort_keys=False, allow_unicode=True)
