@@ -129,7 +129,6 @@ STORAGE_OPERATOR_STATE = keyed_table(
         operator_name text: 2.0 and later
         subtasks int!: that have operator state
         operator_bytes int!: of operator state
-        keyed_bytes int!: of keyed state of the same operator
         files int!: distinct files of its operator state; what lies in the _metadata is in none
         elements int!: of all named lists; each has an offset of 8 bytes in the _metadata
         union_elements int!: of them those that a restore hands to every subtask

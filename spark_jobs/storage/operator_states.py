@@ -21,7 +21,7 @@ NAME_LENGTH = 200
 _OPERATOR_KINDS = ("managed-op", "raw-op")
 _OTHER_KINDS = ("coordinator", "channel-input", "channel-output")
 _OPERATOR = ["audit_id", "metadata_path", "operator_id"]
-_COUNTS = ("operator_bytes", "keyed_bytes", "files", "subtasks", "elements", "union_elements")
+_COUNTS = ("operator_bytes", "files", "subtasks", "elements", "union_elements")
 OPERATORS = pa.schema(
     [
         *((name, pa.string()) for name in (*_OPERATOR, "operator_name")),
@@ -65,7 +65,6 @@ def notable_operators(rows: pa.Table) -> pa.Table:
         **{name: column(operators, name) for name in _OPERATOR},
         "operator_name": column(names, "operator_name_max"),
         "operator_bytes": operator_bytes,
-        "keyed_bytes": arrays.sums(code[~is_operator], bytes_of[~is_operator], size),
         "files": _count_distinct(operator_rows, "path", size),
         "subtasks": _count_distinct(operator_rows, "subtask", size),
         **elements,

@@ -37,8 +37,7 @@ def run(report: Report) -> None:
         RunningWeir(Path(folder, "home"), **settings) as weir,
     ):
         weir.wait_up()
-        weir.variables["WEIR_ENDPOINT_URL"] = f"{receiver.url}/ok"
-        assert weir.manage("add_endpoint", "pager").returncode == 0
+        weir.add_endpoint(f"{receiver.url}/ok")
         _import(weir, "warm")
         _first_attempts(receiver, {"warm"})
         committed = {}

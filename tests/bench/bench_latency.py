@@ -46,8 +46,7 @@ def run(report: Report) -> None:
         ):
             weir.wait_up()
             assert weir.sign_in(*weir.printed_sign_in())
-            weir.variables["WEIR_ENDPOINT_URL"] = f"{receiver.url}/ok"
-            assert weir.manage("add_endpoint", "pager").returncode == 0
+            weir.add_endpoint(f"{receiver.url}/ok")
             told = [_tell(weir, lab, receiver, f"warm-{number}") for number in range(WARMING)]
             page = _Page(weir, lab.job_id)
             page.start()

@@ -45,8 +45,7 @@ def run(report: Report, times: int = TIMES) -> None:
             RunningWeir(folder / "home", **LOOPBACK) as weir,
         ):
             weir.wait_up()
-            weir.variables["WEIR_ENDPOINT_URL"] = f"{receiver.url}/ok"
-            assert weir.manage("add_endpoint", "pager").returncode == 0
+            weir.add_endpoint(f"{receiver.url}/ok")
             _add(weir, CLUSTER, lab.url, "--logs", lab.log_glob)
             lab.cancel()
             scene = _Scene(lab, weir, receiver)

@@ -191,6 +191,15 @@ class RunningWeir:
             check=False,
         )
 
+    def add_endpoint(self, url: str) -> None:
+        """One that takes every alert of a warning and worse."""
+        files = self.home.parent / f"{self.home.name}-files"
+        files.mkdir(exist_ok=True)
+        (files / "endpoints.yaml").write_text("endpoints: [{name: pager, url: {env: PAGER}}]")
+        self.variables["PAGER"] = url
+        done = self.manage("apply", str(files))
+        assert done.returncode == 0, done.stdout + done.stderr
+
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What the SQLite database answers."""
         with sqlite3.connect(

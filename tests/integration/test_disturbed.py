@@ -42,9 +42,7 @@ def load(weir: RunningWeir, name: str) -> None:
 
 
 def listen(weir: RunningWeir, receiver: Receiver) -> None:
-    weir.variables["WEIR_ENDPOINT_URL"] = f"{receiver.url}/ok"
-    added = weir.manage("add_endpoint", "pager")
-    assert added.returncode == 0, added.stdout + added.stderr
+    weir.add_endpoint(f"{receiver.url}/ok")
 
 
 def all_told(weir: RunningWeir) -> None:

@@ -415,7 +415,6 @@ class OperatorStateSize(AuditRow):
     operator_name = models.TextField(null=True)
     subtasks = models.BigIntegerField()
     operator_bytes = models.BigIntegerField()
-    keyed_bytes = models.BigIntegerField()
     files = models.BigIntegerField()
     elements = models.BigIntegerField()
     union_elements = models.BigIntegerField()

@@ -19,7 +19,6 @@ RUN_ELSEWHERE = {
     "helm install": "tests/deploy/test_helm.py",
     "kubectl create secret": "tests/deploy/test_helm.py",
     "manage.py add_cluster": "tests/integration/test_live.py",
-    "manage.py add_endpoint": "tests/webapp/delivery/test_add_endpoint.py",
     "manage.py add_storage_root ROOT": "tests/webapp/cleanup/test_whole.py",
     "manage.py audit_storage ROOT": "tests/webapp/cleanup/test_whole.py",
     "manage.py audit_storage": "tests/webapp/storage/test_commands.py",

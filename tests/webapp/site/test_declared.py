@@ -411,3 +411,12 @@ def test_pages_say_which_file_states_a_row(apply: Apply, operator: Client) -> No
         reverse("silences"),
     ):
         assert "weir.yaml" in operator.get(page).content.decode(), page
+
+
+def test_an_address_that_the_page_refuses_is_refused(
+    apply: Apply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK", "http://10.0.0.1:8999/hook")
+    with pytest.raises(CommandError, match="WEIR_WEBHOOK_ALLOWED_NETWORKS") as refused:
+        apply(everything())
+    assert refused.value.returncode == 2 and not Endpoint.objects.exists()

@@ -114,14 +114,12 @@ def test_lists_of_all_modes_have_the_elements_that_flinks_own_loader_read_and_st
     audited = Auditor(tmp_path / "audits").audit([asked])
     taken_up(audited, as_of, uri, weir, tmp_path)
 
-    elements, sizes, keyed = Counter(), Counter(), Counter()
+    elements, sizes = Counter(), Counter()
     for row in map(json.loads, gzip.decompress(READ_BY_FLINK.read_bytes()).splitlines()):
         if row.get("kind") == "managed-op":
             sizes[row["operator_id"]] += row["size"]
             for mode, count in (state.split(":") for state in row["partitions"].values()):
                 elements[row["operator_id"], mode] += int(count)
-        elif row.get("kind") in ("keygroups", "shared", "private", "meta"):
-            keyed[row["operator_id"]] += row["size"]
     rows = list(OperatorStateSize.objects.filter(checkpoint_id=4))
     assert len(rows) == 3
     for row in rows:
@@ -129,5 +127,5 @@ def test_lists_of_all_modes_have_the_elements_that_flinks_own_loader_read_and_st
         modes = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
         assert row.elements == sum(elements[of, mode] for mode in modes)
         assert row.union_elements == elements[of, "UNION"]
-        assert (row.operator_bytes, row.keyed_bytes) == (sizes[of], keyed[of])
+        assert row.operator_bytes == sizes[of]
     assert {mode for _operator, mode in elements} == {"SPLIT_DISTRIBUTE", "UNION", "BROADCAST"}

@@ -15,7 +15,7 @@ READ_ROOT = "hdfs://nn1/flink"
 
 
 def state_of(made: StorageAudit, cluster: str, job_id: str, number: int) -> None:
-    row = dict.fromkeys(("operator_bytes", "keyed_bytes", "union_elements"), 0)
+    row = dict.fromkeys(("operator_bytes", "union_elements"), 0)
     OperatorStateSize.objects.create(
         audit=made,
         metadata_path=f"{ROOT}/{cluster or 'app'}/{job_id}/chk-{number}/_metadata",

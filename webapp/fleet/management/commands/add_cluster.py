@@ -1,4 +1,6 @@
+import getpass
 import os
+import sys
 from argparse import ArgumentParser
 from typing import Any, cast
 
@@ -14,7 +16,6 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED, SECRETS
 from webapp.fleet.registration import register
 from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS
-from webapp.lib.command_line import ask_secret
 
 SIGN_INS = (
     ("--auth", JOBMANAGER, AuthScheme, "WEIR_CLUSTER_SECRET"),
@@ -188,7 +189,11 @@ def _spellings(schemes: type[models.TextChoices]) -> list[str]:
 
 
 def _secret(option: str, variable: str) -> str:
-    secret = os.environ.get(variable) or ask_secret(f"Secret for {option}")
+    secret = os.environ.get(variable, "")
+    if not secret and sys.stdin.isatty():
+        secret = getpass.getpass(f"Secret for {option}: ")
+    elif not secret:
+        secret = sys.stdin.readline().rstrip("\r\n")
     if not secret:
         raise CommandError(
             f"Give the password, token or key for {option} in {variable}, on standard input or at "
