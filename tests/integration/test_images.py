@@ -162,6 +162,8 @@ def containers(buildah: Buildah) -> Iterator[Containers]:
         "WEIR_FIELD_KEYS": secrets.new_field_key(),
         "SPARK_REMOTE": f"sc://127.0.0.1:{connect}",
         "WEIR_MOST_ROWS_WITHOUT_SPARK": "0",
+        # Docker and Kubernetes give a container a name that it can look up.
+        "SPARK_LOCAL_HOSTNAME": "localhost",
     }
     with ExitStack() as stack:
         valkey = [redis_server(), "--port", str(queue), "--bind", "127.0.0.1", "--save", ""]
