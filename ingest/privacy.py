@@ -29,6 +29,6 @@ def keep_private(environment: Mapping[str, str]) -> None:
     os.umask(int(mask_of(environment), 8))
 
 
-def hadoop_users(environment: Mapping[str, str]) -> dict[str, str]:
+def hadoop_umask(environment: Mapping[str, str]) -> dict[str, str]:
     """Settings of Spark, since Hadoop ignores the umask of the process."""
     return {"spark.hadoop.fs.permissions.umask-mode": mask_of(environment)}

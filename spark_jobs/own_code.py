@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PACKAGES = (ROOT / "spark_jobs", ROOT / "ingest")
 
-ON_WORKERS = "spark.weir.code"
+SETTING = "spark.weir.code"
 """Spark setting: the digest of the packages of the server's Python workers."""
 
 

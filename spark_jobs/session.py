@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ingest.errors import Refused
-from ingest.privacy import hadoop_users
+from ingest.privacy import hadoop_umask
 
 DEFAULT_CONNECT_PORT = 15002
 CONNECT_TIMEOUT_S = 10
@@ -187,7 +187,7 @@ def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSes
     any_address = "0.0.0.0"  # noqa: S104 - executors on other machines connect to it
     addresses = {"spark.driver.host": host, "spark.driver.bindAddress": any_address} if host else {}
     memory = {"spark.driver.memory": os.environ.get("WEIR_SPARK_DRIVER_MEMORY", "2g")}
-    classic = {**CLASSIC_OPTIONS, **hadoop_users(os.environ), **memory, **addresses, **options}
+    classic = {**CLASSIC_OPTIONS, **hadoop_umask(os.environ), **memory, **addresses, **options}
     for name, value in classic.items():
         builder = builder.config(name, value)
     # Workers run this interpreter, not whatever `python3` is on the PATH.

@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from ingest.errors import Refused
-from spark_jobs.own_code import ON_WORKERS, archive, digest
+from spark_jobs.own_code import SETTING, archive, digest
 
 
 def ship_code(session: SparkSession) -> None:
@@ -15,7 +15,7 @@ def ship_code(session: SparkSession) -> None:
     remote = os.environ.get("SPARK_REMOTE")
     if not remote and (os.environ.get("SPARK_MASTER") or "local").startswith("local"):
         return
-    if remote and (worker_digest := session.conf.get(ON_WORKERS, "")):
+    if remote and (worker_digest := session.conf.get(SETTING, "")):
         if worker_digest != digest():
             # Workers would still use modules that they have imported.
             raise Refused("The Spark server runs another version of Weir; start it again.")

@@ -78,7 +78,7 @@ def connect_server(
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        own_code.ON_WORKERS: own_code.digest(),
+        own_code.SETTING: own_code.digest(),
     }
     settings = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     server = [

@@ -28,7 +28,7 @@ from ingest.flink_logs.templates import (
     CONTAINER,
     EXECUTION,
     HEX,
-    HEX_BARE,
+    HEX_DIGIT,
     INT,
     JOB,
     JOB_LOCATION,
@@ -606,7 +606,7 @@ _TASKMANAGER_PATTERNS = (
     Pattern(
         "blob_download",
         "1.9+",
-        rf"Downloading {JOB}/(?P<path>p-{HEX_BARE}{{1,80}}-{HEX_BARE}{{32}}) from ",
+        rf"Downloading {JOB}/(?P<path>p-{HEX_DIGIT}{{1,80}}-{HEX_DIGIT}{{32}}) from ",
     ),
     Pattern("blob_failed", "1.9+", rf"Failed to fetch BLOB {JOB}/{WORD:path} from "),
     Pattern(

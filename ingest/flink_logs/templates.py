@@ -7,8 +7,8 @@ class Piece(str):
         return f"(?P<{field}>{self!s})" if field else str(self)
 
 
-HEX_BARE = "[0-9a-f]"
-HEX = Piece(f"{HEX_BARE}{{32}}")
+HEX_DIGIT = "[0-9a-f]"
+HEX = Piece(f"{HEX_DIGIT}{{32}}")
 INT = Piece("[0-9]{1,15}")
 MS = Piece("[0-9]{1,12}")
 SIGNED_MS = Piece("-?[0-9]{1,12}")
@@ -36,6 +36,7 @@ LOCATION_OR_NONE = (
     rf"(?:{WORD:container} @ {WORD:host} \(dataPort=-?[0-9]+\)|\[?unassigned "
     rf"resource\]?|\(unassigned\)|Unknown location)"
 )
+# ``patterns.py`` takes the names out, so groups of one expression may share one.
 CHECKPOINT_TYPE = (
     r"(?:[A-Za-z]+\{name='(?P<checkpoint_type>[^'\n]*)'[^\n]*?\}|(?P<checkpoint_type>[A-Z_]+))"
 )
@@ -57,6 +58,6 @@ ANY_FORM: tuple[tuple[str, str], ...] = (
         rf"(?:{EXECUTION}{_END}|(?P<execution_id>{HEX}(?:_[0-9]{{1,9}}){{1,3}}){_END}|{_ID})",
     ),
     (LOCATION_OR_NONE, rf"(?:{LOCATION_OR_NONE}|{ANY})"),
-    (f" {HEX_BARE}{{32}}(?:", f" {_ID}(?:"),
+    (f" {HEX_DIGIT}{{32}}(?:", f" {_ID}(?:"),
 )
-"""Pieces of regular expressions → replacements that allow any form of ids and locations."""
+"""Parts of a line → what stands there in ``Pattern.tolerant``: any form of ids and locations."""

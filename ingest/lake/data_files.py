@@ -42,7 +42,7 @@ def dataset(
         filesystem=fs.SubTreeFileSystem(str(folder.absolute()), fs.LocalFileSystem())
     )
     for fragment in rows.get_fragments(filter=condition):
-        # Another file of that name may be readable but have other columns.
+        # A file that was replaced may be readable, but with other columns.
         if (size := (folder / fragment.path).stat().st_size) != sizes[fragment.path]:
             raise pa.ArrowInvalid(
                 f"{fragment.path} has {count_text(size, 'byte')}, and {sizes[fragment.path]:,} "

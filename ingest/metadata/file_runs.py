@@ -20,11 +20,11 @@ from ingest.metadata.window import Window
 
 _FILE = int(StreamTag.FILE)
 _PROBE = 8
-"""Number of entries that are compared first: with alternating lengths, runs are short."""
+"""Entries compared before the rest: a short run does not cost a look at the whole window."""
 
 
 class RawRun(tuple[int, int, int, bytes]):
-    """The last fields of a ``FileRun``."""
+    """Length of names, length of paths, number of files, bytes: the last fields of a ``FileRun``."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ def take_run(window: Window, limit: int) -> RawRun | None:
     data, at = window.data, window.at
     count = _count_alike(data, at, window.end, stride, limit, name_length)
     if not _is_plain(data[at : at + count * stride], stride, count, name_length):
-        # A run has a bad entry: entries before it become runs of one.
+        # An entry is not plain: those before it are taken one by one.
         count = 1
         if not _is_plain(data[at : at + stride], stride, 1, name_length):
             return None

@@ -1,4 +1,4 @@
-"""Bounds the whole time of a request of ``requests``, which bounds only that between two bytes."""
+"""Bounds the whole time of a request. ``requests`` bounds only the time between two bytes."""
 
 import os
 import socket

@@ -1,7 +1,7 @@
-"""Verified copies: written by another name, read back, compared, then renamed.
+"""Verified copies: written under another name, read back, compared, then renamed.
 
-File systems are those of fsspec, or ``LocalFiles``. With ``size``, only so many first bytes are
-copied.
+File systems are those of fsspec, or ``LocalFiles``. With ``size``, only the first ``size`` bytes
+are copied.
 """
 
 import hashlib
@@ -70,6 +70,7 @@ def to_remote(
 
 
 def copy_in_store(filesystem: Any, name: str, target: str) -> None:
+    """A copy by the store itself: only its size is compared."""
     filesystem.cp_file(name, target)
     filesystem.invalidate_cache(filesystem._parent(target))
     copied, size = filesystem.info(target).get("size"), filesystem.info(name).get("size")
@@ -90,7 +91,7 @@ def _put_in_place(target_fs: LocalFiles, part: str, target: str) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # Without links, no operation is atomic and refuses to overwrite.
+        # A file system without links has no atomic rename that refuses to overwrite.
         with suppress(FileNotFoundError):
             target_fs.stat(target)
             raise FileExistsError(f"{target} exists") from None

@@ -96,6 +96,7 @@ _KINDS_OF_CHANGE = {
 
 
 def operator_mentions(event: Row) -> Iterator[Mention]:
+    # Of an operator's event, the columns are its reason and its message.
     reason, text = event["to_state"], event["reason_text"] or ""
     change = text.partition(" ")[0]
     if reason not in OPERATOR_WORDS or (reason == "SpecChanged" and change == "IGNORE"):

@@ -1,5 +1,5 @@
-"""Bring the copy of a job's newest checkpoint at another place up to date: copy and verify the
-missing files, and rewrite the paths in its _metadata.
+"""Update another place's copy of a job's newest checkpoint: copy and verify the missing files, and
+rewrite the paths in its _metadata.
 
 Reads a request (--request) and writes its result (--out), both JSON. Many files are copied on
 executors, few in this process. If a run is killed, the next one continues its work. Files of the

@@ -1,4 +1,4 @@
-"""Network buffers without which tasks of a streaming job fail, by TaskManager. For each edge, a
+"""The fewest network buffers that tasks of a streaming job need, by TaskManager. For each edge, a
 subtask needs ``buffers_per_channel`` for each remote producer, one for each subpartition, and one
 each for its gate and its result partition (Flink: SingleInputGate, NettyShuffleUtils).
 """

@@ -53,7 +53,7 @@ _EARLIEST_MS, _LATEST_MS = -62_135_510_400_000, 253_402_300_799_000
 
 
 def by_id(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int) -> HttpResponse:
-    """The newest checkpoint of this id: of this attempt, else of another attempt of the job."""
+    """The newest checkpoint of this id: of this job id, else of another attempt of the job."""
     facts = CheckpointFact.objects.filter(cluster=cluster, checkpoint_id=checkpoint_id)
     newest = facts.only("job_id", "trigger_time").order_by("-trigger_time")
     fact = (
@@ -151,8 +151,8 @@ def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> Checkp
     ).first()
     if fact is None:
         raise Http404(
-            f"Checkpoint {checkpoint_id} of this job is not known; routine checkpoints are kept "
-            "for seven days."
+            f"Checkpoint {checkpoint_id} of this job is not known; routine ones are kept "
+            f"{routine().days} days."
         )
     return fact
 

@@ -1,4 +1,4 @@
-"""Host events of a checkpoint are loaded with its fact, and replace events of earlier reports."""
+"""Host events of a checkpoint are loaded with its fact, and replace events of earlier loads."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,16 +16,16 @@ Key = tuple[Any, ...]
 
 
 class CheckpointEvents:
-    """Call ``before`` a batch of a table is upserted, in the same transaction, and ``finish`` after
-    both tables. Later reports differ: the end of an expired checkpoint is first the log's, then
-    REST's, and its missing subtasks become known gradually.
+    """Call ``prepare`` before a batch of a table is upserted, in the same transaction, and
+    ``finish`` after both tables. Later reports differ: the end of an expired checkpoint comes first
+    from the log, then from REST, and its missing subtasks become known gradually.
     """
 
     def __init__(self) -> None:
-        self._reported_before: dict[Key, int] = {}
-        """Ids of stored events whose checkpoints are reported again."""
+        self._unconfirmed: dict[Key, int] = {}
+        """Ids of stored events that are not reported again, although their checkpoints are."""
 
-    def before(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    def prepare(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         if table == "checkpoint_fact":
             self._remember(
                 row for row in rows if row["outcome"] not in ("completed", "in_progress")
@@ -33,7 +33,7 @@ class CheckpointEvents:
         elif table == "host_event":
             for row in rows:
                 host = bounded(row["host"], HOST_LENGTH, unique=True) or ""
-                self._reported_before.pop(
+                self._unconfirmed.pop(
                     (row["cluster"], row["job_id"], host, row["at"], row["kind"], row["subject"]),
                     None,
                 )
@@ -41,12 +41,12 @@ class CheckpointEvents:
     def finish(self) -> int:
         """Deletes events that were not reported again; returns how many. Call in a transaction."""
         deleted = 0
-        for ids in chunks(list(self._reported_before.values()), IDS_AT_ONCE):
+        for ids in chunks(list(self._unconfirmed.values()), IDS_AT_ONCE):
             outdated = HostEvent.objects.filter(id__in=ids)
-            places = days.places_of(outdated)
+            host_days = days.places_of(outdated)
             deleted += outdated.delete()[0]
-            days.sum_again(places)
-        self._reported_before.clear()
+            days.sum_again(host_days)
+        self._unconfirmed.clear()
         return deleted
 
     def _remember(self, facts: Iterable[Mapping[str, Any]]) -> None:
@@ -65,4 +65,4 @@ class CheckpointEvents:
                 )
                 for id_, job_id, number, trigger_time, *key in stored.values_list(*names):
                     if (job_id, number, trigger_time) in checkpoints:
-                        self._reported_before[cluster, job_id, *key] = id_
+                        self._unconfirmed[cluster, job_id, *key] = id_

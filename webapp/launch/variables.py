@@ -106,13 +106,13 @@ def _redis(home: Home, inherited: Mapping[str, str]) -> dict[str, str]:
 def _spark(home: Home, inherited: Mapping[str, str]) -> dict[str, str]:
     home.folder("spark", "local")
     port = free_port()
-    (umask,) = privacy.hadoop_users(inherited).items()
+    [(setting, umask)] = privacy.hadoop_umask(inherited).items()
     server = {
         "WEIR_SPARK_HOME": str(spark_home()),
         "WEIR_SPARK_HEAP": heap(inherited.get("WEIR_SPARK_HEAP", "")),
         "WEIR_SPARK_PORT": str(port),
-        "WEIR_SPARK_CODE": f"{own_code.ON_WORKERS}={own_code.digest()}",
-        "WEIR_SPARK_UMASK": "=".join(umask),
+        "WEIR_SPARK_CODE": f"{own_code.SETTING}={own_code.digest()}",
+        "WEIR_SPARK_UMASK": f"{setting}={umask}",
         "PYSPARK_PYTHON": sys.executable,
     }
     if inherited.get("SPARK_REMOTE") or inherited.get("SPARK_MASTER"):

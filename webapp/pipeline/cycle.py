@@ -31,15 +31,15 @@ from webapp.work.runs import RunRecord, describe, new_attempt
 from webapp.work.spark_job import PreviousLost
 
 ROUTINE_WAITS = timedelta(seconds=30)
-"""New commits without news (:mod:`ingest.lake.reader`) wait for this long after a load."""
+"""Routine commits (:mod:`ingest.lake.news`) wait for this long after a load."""
 
 SLICES_FOR = timedelta(minutes=10)
-"""How long slices follow a failed attempt, or twice its duration: another attempt with Spark would
-cost as much again.
+"""Slices follow a failed attempt for so long, or for twice its duration if that is longer: another
+attempt with Spark would cost as much again.
 """
 
 LEFT = "left"
-"""The count of commits that a cycle in slices did not reach."""
+"""Key of the number of commits that a cycle in slices did not reach."""
 
 logger = logging.getLogger(__name__)
 

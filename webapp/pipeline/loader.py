@@ -110,7 +110,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
                 if name == "log_event":
                     clusters_with_events |= clusters
                 findings.before(name, rows)
-                checkpoint_events.before(name, rows)
+                checkpoint_events.prepare(name, rows)
                 changed[name] += upsert(served.table, served.model, rows, served.derived)
                 if served.after_load is not None:
                     served.after_load(rows)

@@ -89,7 +89,7 @@ class JobException(models.Model):
 
 
 RESTARTS_OF_MARK = Coalesce(Cast(KT("detail__count"), models.BigIntegerField()), 1)
-"""How many restarts an annotation stands for: several if a counter rose by several."""
+"""Restarts that an annotation stands for: several if Flink's counter of them rose by several."""
 
 
 @scoped()

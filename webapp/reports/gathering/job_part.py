@@ -27,10 +27,10 @@ from webapp.reports.gathering.job_figures import JobFigures
 from webapp.reports.report_scope import ReportScope
 
 MOST_ANALYSED = 10
-"""With more jobs, none is analysed, which takes seconds for a large job."""
+"""With more jobs, none is analysed: a large job takes seconds."""
 MOST_ROWS, TRACE_LINES = 20, 25
 ALWAYS = ("starts", "threads")
-"""Analyses that are also reported without problems."""
+"""Analyses that are reported even if they found no problem."""
 _UNITS: dict[str, Unit] = {
     "checkpoint_id": "checkpoint",
     "trigger_time": "instant",

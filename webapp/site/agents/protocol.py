@@ -1,6 +1,6 @@
 """The protocol, by its official SDK (the extra ``mcp``). The SDK is asynchronous and the web server
-is not: a tool is called first, then the SDK gets its answer. The SDK serves one request at a time,
-without sessions.
+is not: over HTTP, a tool is called first, then the SDK gets its answer; over streams, a tool blocks
+the SDK's event loop. The SDK serves one request at a time, without sessions.
 """
 
 import json
