@@ -142,7 +142,7 @@ def test_files_make_a_row_of_each_entry(apply: Apply) -> None:
 def test_the_same_files_again_change_nothing(apply: Apply) -> None:
     apply(everything())
     before = content()
-    assert apply() == "Nothing to change.\n"
+    assert apply() == "Nothing changed.\n"
     assert content() == before
 
 
@@ -185,7 +185,7 @@ def test_a_difference_is_shown_and_nothing_is_changed(
         apply(changed, "--diff")
     printed = capsys.readouterr().out
     assert ended.value.code == 1
-    assert "target: 99.9 → 99.0" in printed and "secret: another secret" in printed
+    assert "target: 99.9 → 99.0" in printed and "secret: changed" in printed
     assert Objective.objects.get().target == 0.999
 
 
@@ -225,7 +225,7 @@ WRONG = {
     "a value for a secret": ({"clusters": [{"name": "a", "secret": "let me in"}]}, "secret"),
     "the same twice": (
         {"rules": [{"rule": "checkpoint.expired", "alerts": on} for on in (True, False)]},
-        "too",
+        "twice",
     ),
     "no such rule": ({"rules": [{"rule": "checkpoint.expird", "alerts": True}]}, "rules[0]"),
     "a bad matcher": (
@@ -420,3 +420,40 @@ def test_an_address_that_the_page_refuses_is_refused(
     with pytest.raises(CommandError, match="WEIR_WEBHOOK_ALLOWED_NETWORKS") as refused:
         apply(everything())
     assert refused.value.returncode == 2 and not Endpoint.objects.exists()
+
+
+def test_two_exported_secrets_never_share_a_variable(
+    apply: Apply, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER", "http://127.0.0.1:8998/hook")
+    names = ("on-call", "on_call", "值班", "运维")
+    urls = dict(zip(names, ("HOOK", "OTHER", "HOOK", "OTHER"), strict=True))
+    apply({"endpoints": [{"name": name, "url": {"env": urls[name]}} for name in names]})
+    call_command("export", str(tmp_path / "exported"))
+    entries = yaml.safe_load((tmp_path / "exported" / "endpoints.yaml").read_text())["endpoints"]
+    variables = [entry["url"]["env"] for entry in entries]
+    assert len({*variables}) == len(names)
+
+
+def test_a_difference_that_apply_would_refuse_is_refused(apply: Apply) -> None:
+    document = everything()
+    document["storage_roots"][0]["clusters"] = ["stagin"]
+    with pytest.raises(CommandError, match="stagin") as refused:
+        apply(document, "--diff")
+    assert refused.value.returncode == 2 and not Cluster.objects.exists()
+
+
+def test_rows_in_no_file_alone_are_no_difference(apply: Apply) -> None:
+    apply(everything())
+    assert "--prune" in apply(everything() | {"objectives": []}, "--diff")
+    assert Objective.objects.exists()
+
+
+def test_every_secret_that_is_missing_is_named_at_once(
+    apply: Apply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EU_TOKEN")
+    monkeypatch.delenv("HOOK")
+    with pytest.raises(CommandError) as refused:
+        apply(everything())
+    assert "EU_TOKEN" in str(refused.value) and "HOOK" in str(refused.value)

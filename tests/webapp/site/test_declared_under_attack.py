@@ -75,7 +75,7 @@ def test_a_stated_silence_that_is_over_is_deleted_like_any_other(apply: Apply) -
 
 def test_a_silence_that_is_over_is_no_difference(apply: Apply) -> None:
     document = silenced(-3, -1) | {"clusters": []}
-    assert apply(document) == apply() == "Nothing to change.\n"
+    assert apply(document) == apply() == "Nothing changed.\n"
     assert apply(None, "--diff") == "No difference.\n"
 
 
@@ -123,7 +123,7 @@ def test_what_is_done_between_a_comparison_and_an_apply_stays(apply: Apply, fold
     found = find_changes(declarations)
     registration.withdraw(StorageRoot.objects.get())
     orders.disable_by_hand(Endpoint.objects.get(), "olga", timezone.now())
-    apply_changes(found, declarations, timezone.now(), prune=False)
+    apply_changes(found, declarations, timezone.now(), dry_run=False)
     assert StorageRoot.objects.get().kind == "savepoints"
     assert not StorageRoot.objects.get().is_attested
     assert Endpoint.objects.get().min_severity == "warning"
@@ -141,7 +141,7 @@ def test_a_row_that_is_changed_between_a_comparison_and_an_apply_is_not_the_file
     found = find_changes(declarations)
     Cluster.objects.update(url="http://127.0.0.1:2")
     with pytest.raises(ValueError, match="somebody changed it meanwhile"):
-        apply_changes(found, declarations, timezone.now(), prune=False)
+        apply_changes(found, declarations, timezone.now(), dry_run=False)
     assert not DeclaredRow.objects.exists()
 
 
@@ -357,7 +357,7 @@ def test_a_hostile_file_is_refused_or_holds_when_it_is_applied_again(
             except CommandError as error:
                 assert error.returncode == 2, text
             else:
-                assert apply() == "Nothing to change.\n", text
+                assert apply() == "Nothing changed.\n", text
             transaction.set_rollback(True)
 
 

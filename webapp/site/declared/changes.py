@@ -40,25 +40,30 @@ class Change:
         yield f"{SIGNS[self.action]} {self.kind.name} {self.key} ({self.file})"
         for name, (stored, stated) in self.differences.items():
             if name in self.kind.secret_names:
-                yield f"    {name}: another secret"
+                yield f"    {name}: changed"
             else:
                 yield f"    {name}: {_shown(stored)} → {_shown(stated)}"
 
 
 def find_changes(declarations: Sequence[Declaration]) -> list[Change]:
     """In the order in which they are applied. Raises :class:`InputRefused` if a secret cannot be
-    read. Rows that no file states any more come last, in reverse.
+    read. Rows that are in no file any more come last, in reverse.
     """
     owners = {(row.kind, row.key): row.file for row in DeclaredRow.objects.all()}
     changes: list[Change] = []
     removals: list[Change] = []
+    refusals: list[str] = []
     for name, kind in KINDS.items():
         stored = {kind.key(kind.entry(row)): row for row in kind.rows()}
         stated = {entry.key: entry for entry in declarations if entry.kind == name}
         for key, declaration in stated.items():
             if kind.is_over(declaration.entry):
                 continue
-            change = _change(kind, declaration, stored.get(key), owners.get((name, key)))
+            try:
+                change = _change(kind, declaration, stored.get(key), owners.get((name, key)))
+            except InputRefused as error:
+                refusals.append(f"{declaration.file}: {name}: {key}: {error}.")
+                continue
             if change is not None:
                 changes.append(change)
         removals += [
@@ -66,21 +71,22 @@ def find_changes(declarations: Sequence[Declaration]) -> list[Change]:
             for (owner_kind, key), file in sorted(owners.items())
             if owner_kind == name and key not in stated
         ]
+    if refusals:
+        raise InputRefused("\n".join(refusals))
     return [*changes, *reversed(removals)]
 
 
 def apply_changes(
-    changes: Sequence[Change], declarations: Sequence[Declaration], now: datetime, *, prune: bool
+    changes: Sequence[Change], declarations: Sequence[Declaration], now: datetime, *, dry_run: bool
 ) -> list[str]:
-    """All or nothing: afterwards the database says what all ``declarations`` say. Without
-    ``prune``, rows that no file states any more stay as they are. Returns lines to print. Raises
+    """All or nothing: afterwards the database matches all ``declarations``; in a ``dry_run`` it is
+    as before, and whatever would be refused is. Returns lines to print. Raises
     :class:`InputRefused`.
     """
     printed: list[str] = []
+    prunes = any(change.action == "remove" for change in changes)
     with transaction.atomic(), applying():
         for change in changes:
-            if change.action == "remove" and not prune:
-                continue
             try:
                 printed += _apply(change, now)
             except (ActionRefused, ValidationError) as error:
@@ -88,23 +94,21 @@ def apply_changes(
                     f"{change.file}: {change.kind.name}: {change.key}: {refusal_text(error)}"
                 ) from error
         for left in find_changes(declarations):
-            if left.action != "remove" or prune:
+            if left.action != "remove" or prunes:
                 raise InputRefused(
                     f"{left.file}: {left.kind.name}: {left.key} cannot be stored as its file says, "
                     "or somebody changed it meanwhile: " + " ".join(left.lines())
                 )
+        if dry_run:
+            transaction.set_rollback(True)
     return printed
 
 
 def _change(
     kind: Kind, declaration: Declaration, row: Any, owner_file: str | None
 ) -> Change | None:
-    try:
-        secrets = {name: resolve(place) for name, place in declaration.references.items()}
-    except InputRefused as error:
-        raise InputRefused(
-            f"{declaration.file}: {kind.name}: {declaration.key}: {error}."
-        ) from error
+    """None without a difference. Raises :class:`InputRefused` if a secret cannot be read."""
+    secrets = {name: resolve(place) for name, place in declaration.references.items()}
     entry = kind.entry(row) if row is not None else {}
     differences = {
         name: (entry.get(name), declaration.entry.get(name))
@@ -157,4 +161,4 @@ def _apply(change: Change, now: datetime) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    return "default" if value is None else str(value)[:LONGEST_SHOWN]
+    return "none" if value is None else str(value)[:LONGEST_SHOWN]

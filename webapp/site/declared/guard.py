@@ -87,8 +87,8 @@ class _Guard:
         if file := next(filter(None, (_file_of(kind, root) for root in roots)), ""):
             raise StatedInFile(
                 gettext(
-                    "The file %(file)s names this cluster as one of a storage root: change it "
-                    "there, and run manage.py apply."
+                    "The file %(file)s lists this cluster under a storage root. Change it there, "
+                    "then run manage.py apply."
                 )
                 % {"file": file}
             )
@@ -119,6 +119,6 @@ def _refuse_stated(kind: "Kind", row: Any) -> None:
     """Raises :class:`StatedInFile`."""
     if file := _file_of(kind, row):
         raise StatedInFile(
-            gettext("The file %(file)s states this: change it there, and run manage.py apply.")
+            gettext("The file %(file)s states this. Change it there, then run manage.py apply.")
             % {"file": file}
         )

@@ -16,7 +16,7 @@ MATCHERS: dict[str, Any] = {
     "type": "array",
     "items": {"type": "string"},
     "maxItems": 10,
-    "description": 'such as cluster="prod-eu"; all have to match, none matches everything',
+    "description": 'such as cluster="prod-eu"; all must match; an empty list matches everything',
 }
 _JSON_TYPES: dict[type[Any], str] = {
     models.BooleanField: "boolean",

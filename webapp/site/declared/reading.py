@@ -16,6 +16,15 @@ from webapp.site.declared.kind import Entry
 from webapp.site.declared.registry import KINDS, schema
 
 SUFFIXES = (".yaml", ".yml")
+TYPES = {
+    "array": "a list",
+    "object": "fields with values",
+    "string": "a text: put it in quotes",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+}
+"""What people call the types of JSON Schema."""
 MOST_FILE_BYTES = 4_000_000
 MOST_ERRORS = 50
 _UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
@@ -46,22 +55,20 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.events.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.constructor.ConstructorError(None, None, "aliases are not read", mark)
+            raise yaml.constructor.ConstructorError(None, None, "aliases are not allowed", mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         mapping = super().construct_mapping(node, deep)
         if len(mapping) < len(node.value):
-            raise yaml.constructor.ConstructorError(
-                None, None, "a key stands here twice", node.start_mark
-            )
+            raise yaml.constructor.ConstructorError(None, None, "duplicate key", node.start_mark)
         return mapping
 
     def construct_scalar(self, node: Any) -> Any:
         value = super().construct_scalar(node)
         if isinstance(value, str) and _UNSTORABLE.search(value):
             raise yaml.constructor.ConstructorError(
-                None, None, "a text has a zero byte or half a character", node.start_mark
+                None, None, "a text has a NUL byte or a lone surrogate", node.start_mark
             )
         return value
 
@@ -97,7 +104,8 @@ def read_directory(directory: Path) -> list[Declaration]:
             errors.append(f"{file}: {_yaml_error(error)}")
             continue
         wrong = [
-            f"{file}: {error.json_path.removeprefix('$.')}: {_schema_error(error)}"
+            f"{file}: {error.json_path.replace('$', '').strip('.') or 'the file'}: "
+            f"{_schema_error(error)}"
             for error in validator.iter_errors(document)
         ]
         errors += wrong
@@ -106,10 +114,9 @@ def read_directory(directory: Path) -> list[Declaration]:
         for declaration in _declarations(document, file, errors):
             identity = declaration.kind, declaration.key
             if identity in declarations:
-                errors.append(
-                    f"{file}: {declaration.kind}: {declaration.key} stands in "
-                    f"{declarations[identity].file} too."
-                )
+                other = declarations[identity].file
+                again = "twice" if other == file else f"also in {other}"
+                errors.append(f"{file}: {declaration.kind}: {declaration.key} is here {again}.")
             declarations[identity] = declaration
     if errors:
         more = [f"… and {len(errors) - MOST_ERRORS} more."] if len(errors) > MOST_ERRORS else []
@@ -144,7 +151,7 @@ def _yaml_error(error: Exception) -> str:
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        return place + re.sub(r"the tag '.*'", "a tag", error.problem or "it is no YAML")
+        return place + re.sub(r"the tag '.*'", "a tag", error.problem or "it is not YAML")
     if isinstance(error, TooLarge | OSError | yaml.YAMLError):
         return " ".join(str(error).split())[:300]
     return "it has a value that cannot be read"
@@ -152,8 +159,10 @@ def _yaml_error(error: Exception) -> str:
 
 def _schema_error(error: JsonSchemaError) -> str:
     """Without the value, which may be a secret, unless it is one word of a list or a number."""
-    if error.validator == "oneOf":
+    if "x-secret" in error.schema:
         return "it must be {env: NAME} or {file: PATH}"
+    if error.validator == "type":
+        return f"it must be {TYPES[error.validator_value]}"
     message = str(error.message)
     if error.validator in ("enum", "minimum", "maximum"):
         return message[:200]

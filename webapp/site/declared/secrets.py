@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
+from itertools import count
 from pathlib import Path
 
 from django.conf import settings
@@ -47,7 +48,7 @@ def resolve(reference: Mapping[str, str]) -> str:
         if not secret:
             raise InputRefused(f"{place} is empty")
     if secret in _own_secrets():
-        raise InputRefused(f"{place} is a secret of Weir itself, which it shows to nobody")
+        raise InputRefused(f"{place} is one of Weir's own secrets and cannot be used")
     if len(secret) > LONGEST_SECRET or not secret.isprintable():
         raise InputRefused(
             f"{place} is longer than {LONGEST_SECRET} characters, or has more than one line"
@@ -64,6 +65,8 @@ def _own_secrets() -> set[str]:
     return {text for text in texts if isinstance(text, str) and text}
 
 
-def reference_for(*names: str) -> dict[str, str]:
-    """For an export: a variable that the names make, such as ``WEIR_CLUSTERS_PROD_EU_SECRET``."""
-    return {"env": re.sub(r"[^A-Z0-9]+", "_", "_".join(("weir", *names)).upper())}
+def variable_for(names: Sequence[str], taken: Collection[str]) -> str:
+    """For an export, such as ``WEIR_CLUSTERS_PROD_EU_SECRET``; numbered if it is ``taken``."""
+    variable = re.sub(r"[^A-Z0-9]+", "_", "_".join(("weir", *names)).upper())
+    numbered = (f"{variable}_{number}" for number in count(2))
+    return variable if variable not in taken else next(n for n in numbered if n not in taken)

@@ -29,7 +29,7 @@ class Clusters(Kind):
     @property
     def properties(self) -> dict[str, dict[str, Any]]:
         return {
-            "name": {**NAME, "description": "it never changes"},
+            "name": {**NAME, "description": "it cannot be changed"},
             **{name: property_of(Cluster._meta.get_field(name)) for name in STATED},
             **{sign_in.secret: secrets.SCHEMA for sign_in in SIGN_INS},
         }

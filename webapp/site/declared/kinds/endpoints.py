@@ -94,7 +94,7 @@ class Endpoints(Kind):
             return []
         if not new_secret:
             return []
-        return [f"The secret of {endpoint.name}, shown this once: {new_secret}"]
+        return [f"Signing secret of {endpoint.name}, shown only once: {new_secret}"]
 
 
 def _checked(secret: str) -> str:

@@ -19,7 +19,7 @@ class Objectives(Kind):
     def properties(self) -> dict[str, dict[str, Any]]:
         return {
             "name": NAME,
-            "kind": {"enum": [*OBJECTIVE_KINDS], "description": "what is good"},
+            "kind": {"enum": [*OBJECTIVE_KINDS], "description": "what is measured"},
             "target": {
                 "type": "number",
                 "minimum": 50,
@@ -30,7 +30,7 @@ class Objectives(Kind):
                 "type": "integer",
                 "minimum": 1,
                 "maximum": LONGEST_LIMIT_S,
-                "description": "good at most, of a recovery point or of freshness",
+                "description": "longest good age, of kinds recovery_point and freshness",
             },
             "matchers": {**MATCHERS, "default": []},
         }

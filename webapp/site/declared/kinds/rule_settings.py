@@ -16,9 +16,9 @@ from webapp.site.declared.kind import Entry, Kind
 SCOPE = ("cluster", "job_id", "job_name")
 _TEXT = {"type": "string", "default": ""}
 _SCOPE_PROPERTIES: dict[str, dict[str, Any]] = {
-    "cluster": {**_TEXT, "maxLength": 100, "description": "none: all clusters"},
-    "job_id": {**_TEXT, "maxLength": 64, "description": "none: all jobs of the cluster"},
-    "job_name": {**_TEXT, "maxLength": 300, "description": "of the job with this id"},
+    "cluster": {**_TEXT, "maxLength": 100, "description": "omitted: all clusters"},
+    "job_id": {**_TEXT, "maxLength": 64, "description": "omitted: all jobs of the cluster"},
+    "job_name": {**_TEXT, "maxLength": 300, "description": "name of the job job_id"},
 }
 _HOLD = {"type": "integer", "minimum": 0, "maximum": LONGEST_HOLD_S}
 
@@ -51,8 +51,8 @@ class Rules(Kind):
             **_SCOPE_PROPERTIES,
             "severity": {"enum": [*Severity.values], "description": "instead of the rule's own"},
             "alerts": {"type": "boolean", "description": "whether it alerts at all"},
-            "hold_before_s": {**_HOLD, "description": "seen so long before it alerts"},
-            "hold_after_s": {**_HOLD, "description": "gone so long before it is resolved"},
+            "hold_before_s": {**_HOLD, "description": "seconds seen before it alerts"},
+            "hold_after_s": {**_HOLD, "description": "seconds gone before it is resolved"},
         }
 
     def rows(self) -> Any:

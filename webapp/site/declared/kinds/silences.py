@@ -79,7 +79,9 @@ def _instant(text: str) -> datetime:
         instant = datetime.fromisoformat(text)
         if instant.tzinfo is not None:
             return instant.astimezone(UTC).replace(microsecond=0)
-    raise InputRefused(f"{text[:40]} is no instant such as 2026-11-21T18:00:00Z.")
+    raise InputRefused(
+        f"{text[:40]} is not a time with a UTC offset, such as 2026-11-21T18:00:00Z."
+    )
 
 
 def _text(instant: datetime) -> str:

@@ -61,7 +61,7 @@ class StorageRoots(Kind):
         names = entry.get("clusters", [])
         clusters = list(Cluster.objects.filter(name__in=names))
         if unknown := {*names} - {cluster.name for cluster in clusters}:
-            raise InputRefused(f"There is no cluster {', '.join(sorted(unknown))}.")
+            raise InputRefused(f"Unknown clusters: {', '.join(sorted(unknown))}.")
         properties = self.properties
         for column in STATED:
             setattr(root, column, entry.get(column, properties[column]["default"]))

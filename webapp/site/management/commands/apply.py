@@ -14,20 +14,20 @@ DIFFERS = 1
 
 class Command(PreparedCommand):
     help = (
-        "Make the database say what the YAML files below DIR say: clusters, storage roots, "
-        "objectives, rules, thresholds, endpoints, silences. Pages cannot change what a file "
-        "states. All or nothing. Exit code 0; with --diff 1 if there is a difference; 2 if a file "
-        "is invalid."
+        "Make the database match the YAML files below DIR: clusters, storage roots, objectives, "
+        "rules, thresholds, endpoints, silences. Pages cannot change what a file states. All or "
+        "nothing. Exit code 0; with --diff 1 if something would change; 2 if anything is refused, "
+        "then nothing is changed."
     )
     refusals = (InputRefused,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("directory", nargs="?", metavar="DIR")
-        parser.add_argument("--diff", action="store_true", help="change nothing, show what would")
+        parser.add_argument("--diff", action="store_true", help="only show what would change")
         parser.add_argument(
             "--prune",
             action="store_true",
-            help="remove what an earlier apply made and no file states any more",
+            help="remove what an earlier apply made and is in no file any more",
         )
         parser.add_argument(
             "--schema", action="store_true", help="print the JSON Schema of a file, for editors"
@@ -43,23 +43,29 @@ class Command(PreparedCommand):
             self.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False))
             return
         directory = Path(options["directory"] or "")
-        if not options["directory"] or not directory.is_dir():
+        if not options["directory"]:
             raise CommandError("Name a directory with YAML files.", returncode=REFUSED)
+        if not directory.is_dir():
+            raise CommandError(f"{directory} is not a directory.", returncode=REFUSED)
         declarations = read_directory(directory)
         changes = find_changes(declarations)
+        prune, shows_only = options["prune"], options["diff"]
+        wanted = [change for change in changes if prune or change.action != "remove"]
+        printed = apply_changes(wanted, declarations, timezone.now(), dry_run=shows_only)
         for change in changes:
             for line in change.lines():
                 self.stdout.write(line)
-        stays = [change for change in changes if change.action == "remove"]
-        if stays and not options["prune"]:
-            self.stdout.write("What no file states any more stays; --prune removes it.")
-        if options["diff"]:
-            if changes:
+        if len(wanted) < len(changes):
+            self.stdout.write("Rows that are in no file any more stay; --prune removes them.")
+        if shows_only:
+            if wanted:
                 raise SystemExit(DIFFERS)
             self.stdout.write("No difference.")
             return
-        prune = options["prune"]
-        for line in apply_changes(changes, declarations, timezone.now(), prune=prune):
+        for line in printed:
             self.stdout.write(line)
-        done = len(changes) - (0 if prune else len(stays))
-        self.stdout.write(f"{done} changed." if done else "Nothing to change.")
+        done = sum(change.action != "adopt" for change in wanted)
+        adopted = len(wanted) - done
+        self.stdout.write(f"{done} changed." if done else "Nothing changed.")
+        if adopted:
+            self.stdout.write(f"{adopted} now belong to their files (=).")

@@ -10,7 +10,7 @@ from webapp.config.preparation import REFUSED, PreparedCommand
 
 class Command(PreparedCommand):
     help = (
-        "Write the configuration as files that `apply` reads, one for each kind. Secrets are "
+        "Write the configuration as files that `apply` reads, one for each kind. Secrets become "
         "references to variables, which are listed. Exit code 0, or 2 if a file exists already."
     )
 
@@ -21,21 +21,22 @@ class Command(PreparedCommand):
         from webapp.site.declared import secrets
         from webapp.site.declared.registry import KINDS
 
-        directory, variables = Path(options["directory"]), []
+        directory, variables = Path(options["directory"]), set[str]()
         documents: dict[Path, list[dict[str, Any]]] = {}
         for kind in KINDS.values():
             entries = []
             for row in kind.rows():
                 entry = kind.entry(row)
                 for name in sorted(kind.secrets(row)):
-                    entry[name] = secrets.reference_for(kind.name, kind.key(entry), name)
-                    variables.append(entry[name]["env"])
+                    variable = secrets.variable_for((kind.name, kind.key(entry), name), variables)
+                    variables.add(variable)
+                    entry[name] = {"env": variable}
                 entries.append(entry)
             if entries:
                 documents[directory / f"{kind.name}.yaml"] = entries
         if existing := [str(path) for path in documents if path.exists()]:
             raise CommandError(
-                f"{', '.join(existing)} exists already: name another directory.",
+                f"Name another directory; this has {', '.join(existing)} already.",
                 returncode=REFUSED,
             )
         if not documents:
