@@ -114,27 +114,30 @@ class Buildah:
 
 
 class Containers:
-    """One of each image, over the same volumes."""
+    """One for each command, over the same volumes: with two commands in a container at once, the
+    end of one takes the volumes from the other.
+    """
 
     def __init__(self, buildah: Buildah, home: Path, variables: Mapping[str, str]) -> None:
         self.buildah = buildah
-        self.names = {
-            target: buildah("from", "--pull-never", f"localhost/weir-{target}").strip()
-            for target in ("web", "worker")
-        }
         self.options = ["--volume", f"{home}:/var/lib/weir"]
         self.options += ["--volume", f"{recordings()}:/recordings:ro"]
         self.options += [f"--env={name}={value}" for name, value in variables.items()]
 
     def run(self, target: str, *command: str, may_fail: bool = False) -> str:
-        return self.buildah(
-            "run", *self.options, self.names[target], "--", *command, may_fail=may_fail
-        )
+        name = self._container(target)
+        try:
+            return self.buildah("run", *self.options, name, "--", *command, may_fail=may_fail)
+        finally:
+            self.buildah("rm", name, may_fail=True)
 
     def start(self, target: str, *command: str) -> Running:
-        words = ["buildah", "run", *self.options, self.names[target], "--", *command]
+        words = ["buildah", "run", *self.options, self._container(target), "--", *command]
         name = command[-1].replace("/", "-")
         return Running(name, words, self.buildah.variables, self.buildah.folder / "logs")
+
+    def _container(self, target: str) -> str:
+        return self.buildah("from", "--pull-never", f"localhost/weir-{target}").strip()
 
 
 @pytest.fixture(scope="module")
