@@ -36,6 +36,8 @@ BASE = "docker.io/library/python:3.11-slim-bookworm"
 DRIVER = os.environ.get("STORAGE_DRIVER", "overlay")
 """Of layers; `vfs` works everywhere and copies each."""
 UID = 10_001
+HOME = "/srv/weir"
+"""Not that of the image: now and then buildah mounts the image's own volume over ours."""
 MOST_WEB_MB, MOST_WORKER_MB = 900, 2_500
 OF_THIS_MACHINE = (
     *("/etc/apt/apt.conf.d", "/etc/apt/sources.list.d", "/usr/share/keyrings"),
@@ -114,13 +116,11 @@ class Buildah:
 
 
 class Containers:
-    """One for each command, over the same volumes: with two commands in a container at once, the
-    end of one takes the volumes from the other.
-    """
+    """One for each command, all with the same home."""
 
     def __init__(self, buildah: Buildah, home: Path, variables: Mapping[str, str]) -> None:
         self.buildah = buildah
-        self.options = ["--volume", f"{home}:/var/lib/weir"]
+        self.options = ["--volume", f"{home}:{HOME}"]
         self.options += ["--volume", f"{recordings()}:/recordings:ro"]
         self.options += [f"--env={name}={value}" for name, value in variables.items()]
 
@@ -160,6 +160,7 @@ def containers(buildah: Buildah) -> Iterator[Containers]:
     os.chown(home, UID, UID)
     queue, connect = free_port(), free_port()
     variables = {
+        "WEIR_HOME": HOME,
         "WEIR_REDIS_URL": f"redis://127.0.0.1:{queue}/0",
         "WEIR_SECRET_KEY": secrets.new_secret_key(),
         "WEIR_FIELD_KEYS": secrets.new_field_key(),
