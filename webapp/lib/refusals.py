@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from django.contrib import messages
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.http import HttpRequest
 
 
@@ -20,6 +21,17 @@ class InputRefused(ActionRefused):
         super().__init__(
             " ".join(self.fields.values()) if isinstance(wrong, Mapping) else str(wrong)
         )
+
+
+def refusal_text(error: Exception) -> str:
+    """One line; of a ``ValidationError``, each message behind its field."""
+    if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
+        return " ".join(
+            f"{field}: {message}" if field != NON_FIELD_ERRORS else message
+            for field, messages in error.message_dict.items()
+            for message in messages
+        )
+    return " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 files, and by secrets that somebody puts in the wrong place.
 """
 
+import os
 from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
@@ -270,6 +271,19 @@ def test_secrets_of_weir_itself_are_sent_nowhere(
         with pytest.raises(CommandError):
             apply(document)
     assert not Cluster.objects.exists()
+
+
+def test_a_secret_or_a_file_that_never_ends_is_refused_at_once(
+    apply: Apply, folder: Path, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    document = everything()
+    document["clusters"][0]["secret"] = {"file": str(tmp_path / "fifo")}
+    with pytest.raises(CommandError, match="FIFO"):
+        apply(document)
+    (folder / "weir.yaml").write_text("a: " + "[" * 40 + "]" * 40)
+    with pytest.raises(CommandError, match="deeper"):
+        apply()
 
 
 HOSTILE = [

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from webapp.lib.refusals import ActionRefused, InputRefused
+from webapp.lib.refusals import ActionRefused, InputRefused, refusal_text
 from webapp.site.declared.guard import applying
 from webapp.site.declared.kind import Kind
-from webapp.site.declared.reading import Declaration, refusal_text
+from webapp.site.declared.reading import Declaration
 from webapp.site.declared.registry import KINDS
 from webapp.site.declared.secrets import resolve
 from webapp.site.models import DeclaredRow
@@ -39,7 +39,7 @@ class Change:
     def lines(self) -> Iterator[str]:
         yield f"{SIGNS[self.action]} {self.kind.name} {self.key} ({self.file})"
         for name, (stored, stated) in self.differences.items():
-            if name in self.kind.secret_names:
+            if name in self.kind.secret_columns:
                 yield f"    {name}: changed"
             else:
                 yield f"    {name}: {_shown(stored)} → {_shown(stated)}"
@@ -120,7 +120,7 @@ def _change(
         # One that Weir made itself is kept if the file states none.
         differences |= {
             name: (None, None)
-            for name in kind.secret_names
+            for name in kind.secret_columns
             if stored.get(name) != secrets.get(name)
             and (name in secrets or name != "signing_secret")
         }

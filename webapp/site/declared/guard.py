@@ -10,10 +10,12 @@ from django.core.exceptions import PermissionDenied
 from django.db.models.signals import m2m_changed, pre_delete, pre_save
 from django.utils.translation import gettext
 
+from webapp.fleet.models import Cluster
 from webapp.lib import scopes
 from webapp.lib.refusals import ActionRefused
 from webapp.site.declared.names import MODEL_OF
 from webapp.site.models import DeclaredRow
+from webapp.storage.models import StorageRoot
 
 if TYPE_CHECKING:
     from webapp.site.declared.kind import Kind
@@ -39,12 +41,9 @@ def connect() -> None:
         guard, model = _Guard(name), apps.get_model(label)
         pre_save.connect(guard.check_save, sender=model, weak=False)
         pre_delete.connect(guard.check_removal, sender=model, weak=False)
-    clusters: Any = apps.get_model(MODEL_OF["storage_roots"])._meta.get_field("clusters")
-    through = clusters.remote_field.through
-    roots = _Guard("storage_roots")
+    roots, through = _Guard("storage_roots"), StorageRoot.clusters.through
     m2m_changed.connect(roots.check_clusters, sender=through, weak=False)
-    clusters_model = apps.get_model(MODEL_OF["clusters"])
-    pre_delete.connect(roots.check_removal_of_cluster, sender=clusters_model, weak=False)
+    pre_delete.connect(roots.check_removal_of_cluster, sender=Cluster, weak=False)
 
 
 class _Guard:

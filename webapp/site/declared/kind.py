@@ -1,10 +1,14 @@
 """One sort of entry in the files."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 from django.db import models
+
+from webapp.config import encryption
+from webapp.lib.matchers import MOST_MATCHERS, Matcher, parse_lines
 
 Entry = dict[str, Any]
 """An entry of a file, or the entry that a file would have for a row. Values that are the default
@@ -15,7 +19,7 @@ NAME: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 100}
 MATCHERS: dict[str, Any] = {
     "type": "array",
     "items": {"type": "string"},
-    "maxItems": 10,
+    "maxItems": MOST_MATCHERS,
     "description": 'such as cluster="prod-eu"; all must match; an empty list matches everything',
 }
 _JSON_TYPES: dict[type[Any], str] = {
@@ -27,14 +31,16 @@ _JSON_TYPES: dict[type[Any], str] = {
 
 class Kind(ABC):
     """``name``: a key of :data:`webapp.site.declared.names.MODEL_OF`; ``columns``: of the model, that
-    files state; ``properties`` and ``required``: JSON Schema of an entry.
+    files state; ``properties`` and ``required``: JSON Schema of an entry; ``secret_columns``: field
+    of a secret → its column.
     """
 
     name: ClassVar[str]
     columns: ClassVar[frozenset[str]]
     required: ClassVar[tuple[str, ...]]
+    secret_columns: ClassVar[Mapping[str, str]] = {}
 
-    @property
+    @cached_property
     @abstractmethod
     def properties(self) -> dict[str, dict[str, Any]]: ...
 
@@ -42,9 +48,9 @@ class Kind(ABC):
     def rows(self) -> Any:
         """The query of rows that a file can state."""
 
-    @abstractmethod
     def key(self, entry: Entry) -> str:
-        """What identifies the entry among those of its kind."""
+        """What identifies the entry among those of its kind: by default its first required field."""
+        return str(entry[self.required[0]])
 
     @abstractmethod
     def entry(self, row: Any) -> Entry:
@@ -65,23 +71,32 @@ class Kind(ABC):
 
     def secrets(self, row: Any) -> dict[str, str]:
         """Field → stored secret as plain text, of those that are stored."""
-        return {}
+        return {
+            name: encryption.decrypt(getattr(row, column))
+            for name, column in self.secret_columns.items()
+            if getattr(row, column)
+        }
 
     def normalised(self, entry: Entry) -> Entry:
         """The entry in the spelling of :meth:`entry`. Raises ``ActionRefused``."""
         return entry
 
-    @property
-    def secret_names(self) -> frozenset[str]:
-        return frozenset(name for name, field in self.properties.items() if "x-secret" in field)
-
     def without_defaults(self, entry: Entry) -> Entry:
-        properties = self.properties
         return {
             name: value
             for name, value in entry.items()
-            if value != properties[name].get("default") and value is not None
+            if value != self.properties[name].get("default") and value is not None
         }
+
+
+def parsed_matchers(entry: Entry) -> tuple[Matcher, ...]:
+    """Raises ``ActionRefused``."""
+    return parse_lines("\n".join(entry.get("matchers", ())))
+
+
+def matcher_texts(matchers: Iterable[Matcher]) -> list[str]:
+    """As an entry has them."""
+    return [str(matcher) for matcher in matchers]
 
 
 def property_of(field: Any) -> dict[str, Any]:

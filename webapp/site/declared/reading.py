@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.exceptions import ValidationError
 from jsonschema import Draft202012Validator
 from jsonschema import ValidationError as JsonSchemaError
 
-from webapp.lib.refusals import ActionRefused, InputRefused
+from ingest.discovery.documents import from_yaml
+from ingest.errors import Skipped
+from ingest.regular_files import open_regular
+from webapp.lib.refusals import ActionRefused, InputRefused, refusal_text
 from webapp.site.declared.kind import Entry
 from webapp.site.declared.registry import KINDS, schema
 
@@ -43,33 +46,22 @@ class Declaration:
     references: dict[str, dict[str, str]]
 
 
-class TooLarge(ValueError):
-    pass
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses repeated keys, of which YAML takes the last, aliases, which can be huge, and texts
-    that no database stores. Instants stay texts.
+class _Loader(yaml.CSafeLoader):
+    """Refuses repeated keys, of which YAML takes the last, and texts that no database stores.
+    Instants stay texts.
     """
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.events.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.constructor.ConstructorError(None, None, "aliases are not allowed", mark)
-        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         mapping = super().construct_mapping(node, deep)
         if len(mapping) < len(node.value):
-            raise yaml.constructor.ConstructorError(None, None, "duplicate key", node.start_mark)
+            raise Skipped(f"line {node.start_mark.line + 1}: duplicate key")
         return mapping
 
     def construct_scalar(self, node: Any) -> Any:
         value = super().construct_scalar(node)
         if isinstance(value, str) and _UNSTORABLE.search(value):
-            raise yaml.constructor.ConstructorError(
-                None, None, "a text has a NUL byte or a lone surrogate", node.start_mark
-            )
+            line = node.start_mark.line + 1
+            raise Skipped(f"line {line}: a text has a NUL byte or a lone surrogate")
         return value
 
 
@@ -100,8 +92,8 @@ def read_directory(directory: Path) -> list[Declaration]:
         file = path.relative_to(directory).as_posix()
         try:
             document = _load(path)
-        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-            errors.append(f"{file}: {_yaml_error(error)}")
+        except (OSError, Skipped) as error:
+            errors.append(f"{file}: {error}")
             continue
         wrong = [
             f"{file}: {error.json_path.replace('$', '').strip('.') or 'the file'}: "
@@ -125,17 +117,19 @@ def read_directory(directory: Path) -> list[Declaration]:
 
 
 def _load(path: Path) -> Any:
-    if path.stat().st_size > MOST_FILE_BYTES:
-        raise TooLarge(f"it is larger than {MOST_FILE_BYTES:,} bytes")
-    # The loader is a safe one.
-    return yaml.load(path.read_bytes(), _Loader) or {}  # noqa: S506
+    """Raises ``OSError`` and ``Skipped``, without the text, which may be a secret."""
+    with open_regular(path) as file:
+        content = file.read(MOST_FILE_BYTES + 1)
+    if len(content) > MOST_FILE_BYTES:
+        raise Skipped(f"it is larger than {MOST_FILE_BYTES:,} bytes")
+    return from_yaml(content, _Loader) or {}
 
 
 def _declarations(document: dict[str, Any], file: str, errors: list[str]) -> Iterator[Declaration]:
     for name, kind in KINDS.items():
         for number, stated in enumerate(document.get(name, ())):
             references = {
-                field: value for field, value in stated.items() if field in kind.secret_names
+                field: value for field, value in stated.items() if field in kind.secret_columns
             }
             entry = {field: value for field, value in stated.items() if field not in references}
             try:
@@ -144,17 +138,6 @@ def _declarations(document: dict[str, Any], file: str, errors: list[str]) -> Ite
                 errors.append(f"{file}: {name}[{number}]: {refusal_text(error)}")
                 continue
             yield Declaration(name, kind.key(entry), file, entry, references)
-
-
-def _yaml_error(error: Exception) -> str:
-    """Without the line, and without its tag: either may be a secret."""
-    if isinstance(error, yaml.MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        return place + re.sub(r"the tag '.*'", "a tag", error.problem or "it is not YAML")
-    if isinstance(error, TooLarge | OSError | yaml.YAMLError):
-        return " ".join(str(error).split())[:300]
-    return "it has a value that cannot be read"
 
 
 def _schema_error(error: JsonSchemaError) -> str:
@@ -167,13 +150,3 @@ def _schema_error(error: JsonSchemaError) -> str:
     if error.validator in ("enum", "minimum", "maximum"):
         return message[:200]
     return message.replace(repr(error.instance), "it")[:200]
-
-
-def refusal_text(error: Exception) -> str:
-    if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
-        return " ".join(
-            f"{field}: {message}" if field != NON_FIELD_ERRORS else message
-            for field, messages in error.message_dict.items()
-            for message in messages
-        )
-    return str(error)

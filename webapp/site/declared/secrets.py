@@ -5,11 +5,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from itertools import count
-from pathlib import Path
 
 from django.conf import settings
 
 from ingest.local_directories import refusal_of_own_folder
+from ingest.regular_files import open_regular
 from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import InputRefused
 
@@ -40,9 +40,9 @@ def resolve(reference: Mapping[str, str]) -> str:
         if refusal := refusal_of_own_folder(place):
             raise InputRefused(f"{place} is not read: {localised(refusal)}")
         try:
-            with Path(place).open(encoding="utf-8") as file:
-                secret = file.read(LONGEST_SECRET + 1).rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
+            with open_regular(place) as file:
+                secret = file.read(LONGEST_SECRET + 1).decode().rstrip("\r\n")
+        except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise InputRefused(f"{place} cannot be read: {why}") from error
         if not secret:

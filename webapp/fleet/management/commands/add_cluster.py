@@ -16,6 +16,7 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED, SECRETS
 from webapp.fleet.registration import register
 from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS
+from webapp.lib.refusals import refusal_text
 
 SIGN_INS = (
     ("--auth", JOBMANAGER, AuthScheme, "WEIR_CLUSTER_SECRET"),
@@ -102,7 +103,7 @@ class Command(PreparedCommand):
         try:
             cluster.full_clean()
         except ValidationError as error:
-            raise CommandError(_sentences(error), returncode=REFUSED) from error
+            raise CommandError(refusal_text(error), returncode=REFUSED) from error
         if not options["untested"]:
             report = check_connection(cluster)
             self._print(report)
@@ -201,16 +202,3 @@ def _secret(option: str, variable: str) -> str:
             returncode=REFUSED,
         )
     return secret
-
-
-def _sentences(error: ValidationError) -> str:
-    fields = (
-        error.message_dict.items()
-        if hasattr(error, "error_dict")
-        else [("__all__", error.messages)]
-    )
-    return " ".join(
-        f"{message}" if field == "__all__" else f"{field}: {message}"
-        for field, messages in fields
-        for message in messages
-    )

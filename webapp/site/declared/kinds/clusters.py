@@ -1,9 +1,9 @@
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, cast
 
 from django.utils import timezone
 
-from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED
@@ -23,32 +23,23 @@ class Clusters(Kind):
     """
 
     name = "clusters"
-    columns = frozenset({*STATED, *(sign_in.stored for sign_in in SIGN_INS)})
+    secret_columns = {sign_in.secret: sign_in.stored for sign_in in SIGN_INS}
+    columns = frozenset({*STATED, *secret_columns.values()})
     required = ("name",)
 
-    @property
+    @cached_property
     def properties(self) -> dict[str, dict[str, Any]]:
         return {
             "name": {**NAME, "description": "it cannot be changed"},
             **{name: property_of(Cluster._meta.get_field(name)) for name in STATED},
-            **{sign_in.secret: secrets.SCHEMA for sign_in in SIGN_INS},
+            **dict.fromkeys(self.secret_columns, secrets.SCHEMA),
         }
 
     def rows(self) -> Any:
         return Cluster.objects.live().filter(found_by="").order_by("name")
 
-    def key(self, entry: Entry) -> str:
-        return str(entry["name"])
-
     def entry(self, row: Cluster) -> Entry:
         return self.without_defaults({name: getattr(row, name) for name in ("name", *STATED)})
-
-    def secrets(self, row: Cluster) -> dict[str, str]:
-        return {
-            sign_in.secret: encryption.decrypt(getattr(row, sign_in.stored))
-            for sign_in in SIGN_INS
-            if getattr(row, sign_in.stored)
-        }
 
     def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
         name = entry["name"]
@@ -56,9 +47,8 @@ class Clusters(Kind):
         if row is None and (other := Cluster.objects.filter(name=name).first()):
             how = f"found by {other.found_by}" if other.found_by else f"a {other.kind}"
             raise InputRefused(f"There is a cluster {name} already, which is {how}.")
-        properties = self.properties
         for column in STATED:
-            setattr(cluster, column, entry.get(column, properties[column].get("default")))
+            setattr(cluster, column, entry.get(column, self.properties[column].get("default")))
         for sign_in in SIGN_INS:
             secret = secrets.get(sign_in.secret, "")
             scheme = getattr(cluster, sign_in.scheme)

@@ -1,6 +1,7 @@
 import binascii
 from base64 import b64decode
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, cast
 
 from webapp.config import encryption
@@ -10,36 +11,44 @@ from webapp.delivery.endpoint_entry import EndpointEntry, enter
 from webapp.delivery.models import Endpoint
 from webapp.delivery.signing import KEY_BYTES, PREFIX
 from webapp.findings.choices import Severity
-from webapp.lib.matchers import as_entered, parse_lines
+from webapp.lib.matchers import as_entered
 from webapp.lib.refusals import InputRefused
 from webapp.site.declared import secrets
-from webapp.site.declared.kind import MATCHERS, NAME, Entry, Kind, property_of
-
-COLUMN_OF = {
-    "url": "url_encrypted",
-    "credential": "credential_encrypted",
-    "signing_secret": "secret_encrypted",
-}
-"""Secret → its column. An address is one too: that of a chat bot has a password in it."""
+from webapp.site.declared.kind import (
+    MATCHERS,
+    NAME,
+    Entry,
+    Kind,
+    matcher_texts,
+    parsed_matchers,
+    property_of,
+)
 
 
 class Endpoints(Kind):
     """Who is notified of what: the matchers and the least severity are the route to an endpoint."""
 
     name = "endpoints"
+    # An address is a secret, too: that of a chat bot has a password in it.
+    secret_columns = {
+        "url": "url_encrypted",
+        "credential": "credential_encrypted",
+        "signing_secret": "secret_encrypted",
+    }
     columns = frozenset(
-        {"name", "format", "emails", "matchers", "min_severity", "owner_email", *COLUMN_OF.values()}
+        {"name", "format", "emails", "matchers", "min_severity", "owner_email"}
+        | {*secret_columns.values()}
     )
     required = ("name",)
 
-    @property
+    @cached_property
     def properties(self) -> dict[str, dict[str, Any]]:
         emails = property_of(Endpoint._meta.get_field("emails"))
         owner = property_of(Endpoint._meta.get_field("owner_email"))
         return {
             "name": NAME,
             "format": {"enum": [*FormatName.values], "default": FormatName.WEIR.value},
-            **dict.fromkeys(COLUMN_OF, secrets.SCHEMA),
+            **dict.fromkeys(self.secret_columns, secrets.SCHEMA),
             "emails": emails,
             "matchers": {**MATCHERS, "default": []},
             "min_severity": {"enum": [*Severity.values], "default": Severity.WARNING.value},
@@ -49,26 +58,16 @@ class Endpoints(Kind):
     def rows(self) -> Any:
         return Endpoint.objects.order_by("name")
 
-    def key(self, entry: Entry) -> str:
-        return str(entry["name"])
-
     def normalised(self, entry: Entry) -> Entry:
-        matchers = [str(matcher) for matcher in parse_lines("\n".join(entry.get("matchers", ())))]
+        matchers = matcher_texts(parsed_matchers(entry))
         return self.without_defaults(entry | {"matchers": matchers})
 
     def entry(self, row: Endpoint) -> Entry:
         names = ("name", "format", "emails", "min_severity", "owner_email")
-        matchers = [str(matcher) for matcher in as_entered(row.matchers)]
+        matchers = matcher_texts(as_entered(row.matchers))
         return self.without_defaults(
             {**{name: getattr(row, name) for name in names}, "matchers": matchers}
         )
-
-    def secrets(self, row: Endpoint) -> dict[str, str]:
-        return {
-            name: encryption.decrypt(getattr(row, column))
-            for name, column in COLUMN_OF.items()
-            if getattr(row, column)
-        }
 
     def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
         endpoint = cast("Endpoint", row or Endpoint())
@@ -82,7 +81,7 @@ class Endpoints(Kind):
                 url=secrets.get("url"),
                 credential=secrets.get("credential"),
                 emails=tuple(entry.get("emails", ())),
-                matchers=parse_lines("\n".join(entry.get("matchers", ()))),
+                matchers=parsed_matchers(entry),
                 min_severity=entry.get("min_severity", Severity.WARNING),
                 owner_email=entry.get("owner_email", ""),
             ),

@@ -1,13 +1,14 @@
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from django.utils import timezone
 
 from spark_jobs.diagnosis.objective_samples import OBJECTIVE_KINDS
 from webapp.growth.models import Objective
-from webapp.growth.objectives import LONGEST_LIMIT_S, set_objective
-from webapp.lib.matchers import as_entered, parse_lines
-from webapp.site.declared.kind import MATCHERS, NAME, Entry, Kind
+from webapp.growth.objectives import LEAST_TARGET, LONGEST_LIMIT_S, MOST_TARGET, set_objective
+from webapp.lib.matchers import as_entered
+from webapp.site.declared.kind import MATCHERS, NAME, Entry, Kind, matcher_texts, parsed_matchers
 
 
 class Objectives(Kind):
@@ -15,15 +16,15 @@ class Objectives(Kind):
     columns = frozenset({"name", "kind", "target", "limit_ms", "matchers"})
     required = ("name", "kind", "target")
 
-    @property
+    @cached_property
     def properties(self) -> dict[str, dict[str, Any]]:
         return {
             "name": NAME,
             "kind": {"enum": [*OBJECTIVE_KINDS], "description": "what is measured"},
             "target": {
                 "type": "number",
-                "minimum": 50,
-                "maximum": 99.999,
+                "minimum": LEAST_TARGET * 100,
+                "maximum": round(MOST_TARGET * 100, 5),
                 "description": "percent that has to be good over 30 days",
             },
             "limit_s": {
@@ -38,13 +39,10 @@ class Objectives(Kind):
     def rows(self) -> Any:
         return Objective.objects.order_by("name")
 
-    def key(self, entry: Entry) -> str:
-        return str(entry["name"])
-
     def normalised(self, entry: Entry) -> Entry:
         if not OBJECTIVE_KINDS[entry["kind"]].has_limit:
             entry = {name: value for name, value in entry.items() if name != "limit_s"}
-        matchers = [str(matcher) for matcher in parse_lines("\n".join(entry.get("matchers", ())))]
+        matchers = matcher_texts(parsed_matchers(entry))
         target = float(entry["target"])
         return self.without_defaults(entry | {"target": target, "matchers": matchers})
 
@@ -55,7 +53,7 @@ class Objectives(Kind):
                 "kind": row.kind,
                 "target": round(row.target * 100, 5),
                 "limit_s": row.limit_ms // 1000 if row.limit_ms else None,
-                "matchers": [str(matcher) for matcher in as_entered(row.matchers)],
+                "matchers": matcher_texts(as_entered(row.matchers)),
             }
         )
 

@@ -3,6 +3,7 @@ name if it has one: then the entry holds for all jobs of this name on the cluste
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, cast
 
 from spark_jobs.diagnosis.registry import all_rules, all_thresholds
@@ -44,7 +45,7 @@ class Rules(Kind):
     columns = frozenset({*SCOPE, "rule", "severity", "alerts", "hold_before_s", "hold_after_s"})
     required = ("rule",)
 
-    @property
+    @cached_property
     def properties(self) -> dict[str, dict[str, Any]]:
         return {
             "rule": {"enum": [*all_rules()]},
@@ -88,7 +89,7 @@ class Thresholds(Kind):
     columns = frozenset({*SCOPE, "key", "value"})
     required = ("key", "value")
 
-    @property
+    @cached_property
     def properties(self) -> dict[str, dict[str, Any]]:
         return {
             "key": {"enum": [threshold.key for threshold in all_thresholds()]},

@@ -1,6 +1,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -10,9 +11,9 @@ from webapp.accounts.models import User
 from webapp.alerting.actions import clean, end_silence, silence
 from webapp.alerting.forms import MOST_REASON
 from webapp.alerting.models import Silence
-from webapp.lib.matchers import as_entered, parse_lines
+from webapp.lib.matchers import as_entered
 from webapp.lib.refusals import InputRefused
-from webapp.site.declared.kind import MATCHERS, Entry, Kind
+from webapp.site.declared.kind import MATCHERS, Entry, Kind, matcher_texts, parsed_matchers
 
 _INSTANT = {"type": "string", "description": "with its UTC offset, such as 2026-11-21T18:00:00Z"}
 AUTHOR = User(username="files")
@@ -26,7 +27,7 @@ class Silences(Kind):
     columns = frozenset({"matchers", "reason", "starts_at", "ends_at"})
     required = ("matchers", "starts_at", "ends_at", "reason")
 
-    @property
+    @cached_property
     def properties(self) -> dict[str, dict[str, Any]]:
         return {
             "matchers": {**MATCHERS, "minItems": 1},
@@ -49,20 +50,20 @@ class Silences(Kind):
         return _instant(entry["ends_at"]) <= timezone.now()
 
     def normalised(self, entry: Entry) -> Entry:
-        matchers = [str(matcher) for matcher in parse_lines("\n".join(entry["matchers"]))]
+        matchers = matcher_texts(parsed_matchers(entry))
         instants = {name: _text(_instant(entry[name])) for name in ("starts_at", "ends_at")}
         return {"matchers": matchers, **instants, "reason": clean(entry["reason"])}
 
     def entry(self, row: Silence) -> Entry:
         return {
-            "matchers": [str(matcher) for matcher in as_entered(row.matchers)],
+            "matchers": matcher_texts(as_entered(row.matchers)),
             "starts_at": _text(row.starts_at),
             "ends_at": _text(row.ends_at),
             "reason": row.reason,
         }
 
     def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
-        matchers = parse_lines("\n".join(entry["matchers"]))
+        matchers = parsed_matchers(entry)
         starts_at, ends_at = _instant(entry["starts_at"]), _instant(entry["ends_at"])
         silence(matchers, starts_at, ends_at, entry["reason"], AUTHOR, timezone.now())
         if row is not None:

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, cast
 
 from django.utils import timezone
@@ -20,7 +21,7 @@ class StorageRoots(Kind):
     columns = frozenset({"uri", *STATED})
     required = ("uri",)
 
-    @property
+    @cached_property
     def properties(self) -> dict[str, dict[str, Any]]:
         return {
             "uri": {
@@ -41,9 +42,6 @@ class StorageRoots(Kind):
     def rows(self) -> Any:
         return StorageRoot.objects.prefetch_related("clusters").order_by("uri")
 
-    def key(self, entry: Entry) -> str:
-        return str(entry["uri"])
-
     def normalised(self, entry: Entry) -> Entry:
         root = parse_root(entry["uri"], entry.get("read_at", ""))
         clusters = sorted({*entry.get("clusters", ())})
@@ -62,9 +60,8 @@ class StorageRoots(Kind):
         clusters = list(Cluster.objects.filter(name__in=names))
         if unknown := {*names} - {cluster.name for cluster in clusters}:
             raise InputRefused(f"Unknown clusters: {', '.join(sorted(unknown))}.")
-        properties = self.properties
         for column in STATED:
-            setattr(root, column, entry.get(column, properties[column]["default"]))
+            setattr(root, column, entry.get(column, self.properties[column]["default"]))
         save(root, clusters)
         audit_now(timezone.now())
         return []
