@@ -126,11 +126,16 @@ def placements(samples: Rows) -> list[Row]:
     for row in samples:
         if row["host"]:
             key = row["vertex_id"], tuple(row["host"]), tuple(row["attempt"] or ())
-            first[key] = min(row, first.get(key, row), key=_by_age)
+            first[key] = min(row, first.get(key, row), key=_first_seen)
     kept: list[Row] = []
     for rows in grouped(first.values(), "vertex_id").values():
         kept += sorted(rows, key=_by_age, reverse=True)[:PLACEMENTS_KEPT]
     return kept
+
+
+def _first_seen(row: Row) -> tuple[int, bool]:
+    """Of rows with the same placement: these differ at most in an unknown and an empty attempt."""
+    return row["ts"], row["attempt"] is not None
 
 
 def _by_age(row: Row) -> tuple[Any, ...]:
