@@ -17,7 +17,7 @@ from spark_jobs.diagnosis.window_contents import (
     UPLOADS,
     Span,
 )
-from spark_jobs.fold.rows import LINE, Row, Rows, grouped, newest_by, ordered, rank
+from spark_jobs.fold.rows import LINE, Row, Rows, grouped, newest_by, ordered
 
 EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
@@ -129,17 +129,13 @@ def placements(samples: Rows) -> list[Row]:
             first[key] = min(row, first.get(key, row), key=_first_seen)
     kept: list[Row] = []
     for rows in grouped(first.values(), "vertex_id").values():
-        kept += sorted(rows, key=_by_age, reverse=True)[:PLACEMENTS_KEPT]
+        kept += ordered(rows, "ts", "host", "attempt")[-PLACEMENTS_KEPT:][::-1]
     return kept
 
 
 def _first_seen(row: Row) -> tuple[int, bool]:
-    """Of rows with the same placement: these differ at most in an unknown and an empty attempt."""
+    # Rows with one key differ only in time, and in an unknown or an empty attempt.
     return row["ts"], row["attempt"] is not None
-
-
-def _by_age(row: Row) -> tuple[Any, ...]:
-    return row["ts"], rank(row["host"]), rank(row["attempt"])
 
 
 def pressure(windows: Rows) -> list[Row]:
