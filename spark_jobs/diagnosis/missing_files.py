@@ -115,5 +115,5 @@ def missing_at_restore(trace: str | None) -> str | None:
 
 
 def is_on_local_disk(trace: str | None) -> bool:
-    """Whether the file was sought on a local disk, which hosts may not share."""
+    """Whether the file was looked for on a local disk, which hosts may not share."""
     return any(piece in (trace or "") for piece in _LOCAL_READERS)

@@ -2,15 +2,13 @@
 CREATED to RUNNING. Other schedulers log RESTARTING.
 """
 
-from collections.abc import Sequence
-
-from spark_jobs.fold.rows import Row, grouped, ordered
+from spark_jobs.fold.rows import Row, RowList, grouped, ordered
 
 RECREATED = "CREATED"
 _JOB_KINDS = ("job_state", "job_terminal", "job_submitted")
 
 
-def as_restarts(events: Sequence[Row]) -> Sequence[Row]:
+def as_restarts(events: RowList) -> RowList:
     """Events with RESTARTING in place of such a CANCELLING, and without its CANCELED."""
     if not any(event["to_state"] == "CANCELLING" for event in events):
         return events

@@ -237,14 +237,14 @@ def not_acknowledged(
     if phases.missing is not None or subtasks is None or acknowledged is None:
         return None
     count = subtasks - acknowledged
-    nobody: Row = {
+    unknown_vertex: Row = {
         "vertex_id": None,
         "vertex_name": None,
         "subtasks": [],
         "count": count,
         "hosts": [],
     }
-    return [nobody] if count > 0 else None
+    return [unknown_vertex] if count > 0 else None
 
 
 def order(row: Row) -> Any:

@@ -6,7 +6,7 @@ restore its state (before 1.14, until all run); *restore*, until all run. Before
 from the first failed task to RESTARTING.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from ingest.job_states import TERMINAL_STATES
 from ingest.messages import join_messages, message
 from spark_jobs.fold.adaptive_restarts import RECREATED
 from spark_jobs.fold.retention import events_whole_from
-from spark_jobs.fold.rows import Row, Rows, grouped, iso, ordered
+from spark_jobs.fold.rows import Row, RowList, Rows, grouped, iso, ordered
 
 DETECTED_WITHIN_MS = 60_000
 """A task that failed longer before a restart belongs to an earlier restart."""
@@ -41,7 +41,7 @@ class _Outage:
         return len(self.running) < len(self.restarts)
 
 
-def outages(events: Rows, remembered: Sequence[Row], known: Sequence[Row]) -> list[Row]:
+def outages(events: Rows, remembered: RowList, known: RowList) -> list[Row]:
     """The newest outages that ended, in order. ``remembered``: earlier events. ``known``: earlier
     results, kept if their lines are forgotten.
     """

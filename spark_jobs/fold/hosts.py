@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
-from spark_jobs.fold.rows import Row, Rows, grouped
+from spark_jobs.fold.rows import Row, RowList, Rows, grouped
 
 NAME_CHARS = 300
 ONE_MOVE_MS = 10_000
@@ -93,7 +93,7 @@ def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> Row:
     }
 
 
-def _events_of_facts(facts: Sequence[Row], placements: Rows) -> Iterator[Row]:
+def _events_of_facts(facts: RowList, placements: Rows) -> Iterator[Row]:
     for fact in facts:
         yield from _declines(fact)
     expired = [fact for fact in facts if fact["outcome"] == "expired" and fact["not_acknowledged"]]

@@ -1,6 +1,4 @@
-from collections.abc import Sequence
-
-from spark_jobs.fold.rows import Row, rank
+from spark_jobs.fold.rows import Row, RowList, rank
 
 
 def line_at(event: Row) -> int:
@@ -9,7 +7,7 @@ def line_at(event: Row) -> int:
     return min(ts, observed_at)
 
 
-def job_logged(events: Sequence[Row]) -> Row:
+def job_logged(events: RowList) -> Row:
     instants = [line_at(event) for event in events]
     names = [
         (line_at(event), event["job_name"]) for event in events if event["job_name"] is not None

@@ -1,17 +1,17 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.fold.downtime import words_of
 from spark_jobs.fold.mentions import Mention, by_log, least_downtime, restore_words
-from spark_jobs.fold.rows import Row, grouped, iso, ordered
+from spark_jobs.fold.rows import Row, RowList, grouped, iso, ordered
 from spark_jobs.fold.snapshots import Types
 
 CAUSE_CHARS = 500
 
 
-def log_mentions(events: Sequence[Row], outages: Sequence[Row], types: Types) -> list[Mention]:
+def log_mentions(events: RowList, outages: RowList, types: Types) -> list[Mention]:
     return [mention for event in events for mention in _line_mentions(event, types)] + [
         *_restarts(events, outages)
     ]
@@ -49,7 +49,7 @@ def _failure_mention(event: Row) -> Mention:
     )
 
 
-def _restarts(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mention]:
+def _restarts(events: RowList, outages: RowList) -> Iterator[Mention]:
     outage_of_start = {outage["at"]: outage for outage in outages}
     outage_of_restart = {at: outage for outage in outages for at in outage["restarts"][1:]}
     state_events = (event for event in events if event["kind"] == "job_state")

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
-from spark_jobs.fold.rows import HOUR_MS, Row, Rows, first_known, largest, least
+from spark_jobs.fold.rows import HOUR_MS, Row, RowList, Rows, first_known, largest, least
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 POINTS_KEPT = 300
@@ -26,7 +26,7 @@ class OlderFacts:
     completed_as_of: int | None = None
     last_completed: Row | None = None
     points: Sequence[Sequence[int]] = field(default_factory=list)
-    savepoints: Sequence[Row] = field(default_factory=list)
+    savepoints: RowList = field(default_factory=list)
 
     def without(self, keys: Collection[CheckpointKey]) -> "OlderFacts":
         if not keys:
@@ -39,7 +39,7 @@ class OlderFacts:
             savepoints=[fact for fact in self.savepoints if key_of(fact) not in keys],
         )
 
-    def joined_by(self, facts: Sequence[Row]) -> "OlderFacts":
+    def joined_by(self, facts: RowList) -> "OlderFacts":
         if not facts:
             return self
         completed = [fact for fact in facts if is_completed_checkpoint(fact)]

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Sequence
 from dataclasses import fields
 from operator import itemgetter
 from typing import Any
@@ -17,7 +16,7 @@ from spark_jobs.diagnosis.window_contents import (
     UPLOADS,
     Span,
 )
-from spark_jobs.fold.rows import LINE, Row, Rows, grouped, newest_by, ordered, rank
+from spark_jobs.fold.rows import LINE, Row, RowList, Rows, grouped, newest_by, ordered
 
 EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
@@ -64,7 +63,7 @@ def each_once(lines: Rows) -> list[Row]:
     return ordered(newest_by(lines, LINE, ("observed_at",)), *_LINE_ORDER)
 
 
-def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
+def events(in_order: RowList, first: Span | None = None) -> list[Row]:
     """The newest events of each kind that a rule or the fold reads, and the first and last event.
     ``in_order``: from ``each_once``. Task failures in the span ``first`` are also kept.
     """
@@ -87,7 +86,7 @@ def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
     ]
 
 
-def events_whole_from(remembered: Sequence[Row]) -> int:
+def events_whole_from(remembered: RowList) -> int:
     """When the remembered events begin to have every line about tasks."""
     if not remembered:
         return 0
@@ -126,15 +125,16 @@ def placements(samples: Rows) -> list[Row]:
     for row in samples:
         if row["host"]:
             key = row["vertex_id"], tuple(row["host"]), tuple(row["attempt"] or ())
-            first[key] = min(row, first.get(key, row), key=_by_age)
+            first[key] = min(row, first.get(key, row), key=_first_seen)
     kept: list[Row] = []
     for rows in grouped(first.values(), "vertex_id").values():
-        kept += sorted(rows, key=_by_age, reverse=True)[:PLACEMENTS_KEPT]
+        kept += ordered(rows, "ts", "host", "attempt")[-PLACEMENTS_KEPT:][::-1]
     return kept
 
 
-def _by_age(row: Row) -> tuple[Any, ...]:
-    return row["ts"], rank(row["host"]), rank(row["attempt"])
+def _first_seen(row: Row) -> tuple[int, bool]:
+    # Rows with one key differ only in time, and in an unknown or an empty attempt.
+    return row["ts"], row["attempt"] is not None
 
 
 def pressure(windows: Rows) -> list[Row]:

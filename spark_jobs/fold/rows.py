@@ -50,7 +50,7 @@ def newest_by(rows: Rows, keys: Sequence[str], order: Sequence[str]) -> list[Row
     return [row_list[index] for index in newest_places(row_list, keys, order)]
 
 
-def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]) -> list[int]:
+def newest_places(rows: RowList, keys: Sequence[str], order: Sequence[str]) -> list[int]:
     """Indexes of the rows of ``newest_by``, in order of each key's first row."""
     newest: dict[Any, int] = {}
     key_of = itemgetter(*keys)

@@ -3,7 +3,7 @@ from typing import Any, NamedTuple
 
 from spark_jobs.diagnosis.samples import rule_kind
 from spark_jobs.fold.retention import events_whole_from
-from spark_jobs.fold.rows import Row, Rows, grouped
+from spark_jobs.fold.rows import Row, RowList, Rows, grouped
 
 CLOCK_MS = 50
 """REST and log date the same change of state some milliseconds apart."""
@@ -74,7 +74,7 @@ def tasks_by_rest(rows: Rows, begins: Sequence[int]) -> Tasks:
     return {at: [*tasks.values()] for at, tasks in newest.items()}
 
 
-def tasks_by_log(events: Rows, remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
+def tasks_by_log(events: Rows, remembered: RowList, begins: Sequence[int]) -> Tasks:
     """Tasks of starts by the JobManager's log, if it has the deployment and the RUNNING of all.
     TaskManagers log by their own clocks. ``remembered``: earlier events.
     """

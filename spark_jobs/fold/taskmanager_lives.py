@@ -15,7 +15,7 @@ from spark_jobs.diagnosis.failure_causes.table import cause_of
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.mentions import Mention, by_log
-from spark_jobs.fold.rows import Row, Rows, grouped, largest, least, rank
+from spark_jobs.fold.rows import Row, RowList, Rows, grouped, largest, least, rank
 from spark_jobs.serving import TASKMANAGER_LIFE, TASKMANAGER_LOSSES
 
 REGISTERED, FAILED = "tm_registered", "task_state"
@@ -326,7 +326,7 @@ def _life(sign: _Sign) -> Row:
     return _NEW_LIFE | {"taskmanager_id": sign.taskmanager_id, "as_of": sign.observed_at}
 
 
-def _place(lives: Sequence[Row], at_ms: int) -> int | None:
+def _place(lives: RowList, at_ms: int) -> int | None:
     begun = [
         place
         for place, life in enumerate(lives)

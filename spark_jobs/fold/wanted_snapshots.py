@@ -2,12 +2,10 @@
 directory. The reader of a ``_metadata`` knows neither the cluster nor, for a savepoint, the job.
 """
 
-from collections.abc import Sequence
-
 from spark_jobs.fold.checkpoints import NO_CHECKPOINTS, Lookup
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.older_facts import is_completed_checkpoint
-from spark_jobs.fold.rows import Row, Rows
+from spark_jobs.fold.rows import RowList, Rows
 from spark_jobs.fold.sizes import Writing
 from spark_jobs.fold.snapshots import directory_of, types_of, untyped
 from spark_jobs.fold.state import JobState
@@ -29,7 +27,7 @@ def wanted_keys(
 
 
 def snapshot_lookup(
-    update: JobUpdate, before: JobState, state: JobState, facts: Sequence[Row], writing: Writing
+    update: JobUpdate, before: JobState, state: JobState, facts: RowList, writing: Writing
 ) -> Lookup | None:
     if not update.has_older_snapshots or update.looked_up_span is not None:
         return None

@@ -3,14 +3,14 @@ a task may run for months.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from ingest.flink_logs.event_parser import GRAPH_CREATED
 from spark_jobs.arrow_schemas import batch_from_rows
-from spark_jobs.fold.rows import Row, Rows, largest, least, rank
+from spark_jobs.fold.rows import Row, RowList, Rows, largest, least, rank
 from spark_jobs.step_schemas import EVENT, EXECUTION, UPDATED_EXECUTION
 from spark_jobs.transforms.grouped_batches import groups
 
@@ -52,7 +52,7 @@ def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
     return (batch.filter(batch["newly_placed"]).select(EXECUTION.names) for batch in batches)
 
 
-def executions(events: Sequence[Row], previous: Sequence[Row]) -> list[Row]:
+def executions(events: RowList, previous: RowList) -> list[Row]:
     """``UPDATED_EXECUTION`` rows, one per attempt. ``previous``: the last result."""
     reports: dict[str, list[tuple[Any, Row]]] = defaultdict(list)
     for row in previous:
@@ -120,7 +120,7 @@ def _graph(execution_id: str) -> str:
     return execution_id.partition("_")[0]
 
 
-def _newest(rows: Sequence[Row]) -> list[Row]:
+def _newest(rows: RowList) -> list[Row]:
     deployed = [row for row in rows if row["deployed_at"] is not None]
     newest_day = max((row["deployed_at"] // DAY_MS for row in deployed), default=0)
     deployed.sort(key=lambda row: (-row["deployed_at"], row["execution_id"]))

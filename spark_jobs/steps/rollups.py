@@ -1,5 +1,5 @@
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 from ingest.garbage_collection import without_garbage_collection
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
 from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows
-from spark_jobs.fold.rows import HOUR_MS, Row, Rows, largest, newest_by, percentile, rank
+from spark_jobs.fold.rows import HOUR_MS, Row, RowList, Rows, largest, newest_by, percentile, rank
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES
 from spark_jobs.transforms.grouped_batches import groups
@@ -79,7 +79,7 @@ def _periods(row: Row) -> list[Period]:
     ]
 
 
-def _sum_up(rows: Sequence[Row]) -> Row:
+def _sum_up(rows: RowList) -> Row:
     # Savepoints have another format and schedule: their durations and sizes are left out.
     completed = [row for row in rows if row["outcome"] == "completed" and not row["is_savepoint"]]
     refusals = sum(row["outcome"] == REFUSED for row in rows)

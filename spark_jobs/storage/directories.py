@@ -1,11 +1,11 @@
 """Directories with files, and what verdicts need of their root and job."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from ingest.storage.layout import JOB_CHARS
 from spark_jobs.storage.owners import JOB_DIRECTORY, NOBODY
-from spark_jobs.storage.plain import US_PER_H, Key, Row, Rows, is_below, key_of
+from spark_jobs.storage.plain import US_PER_H, Key, Row, RowList, Rows, is_below, key_of
 
 FUTURE_AFTER_H = 1
 """A file dated more than this after the listing began has a wrong time."""
@@ -28,9 +28,7 @@ class DirectoryFacts:
     """Job directories of ``storage_lost``."""
 
 
-def directory_rows(
-    file_directories: Rows, roots: Sequence[Row], facts: DirectoryFacts
-) -> list[Row]:
+def directory_rows(file_directories: Rows, roots: RowList, facts: DirectoryFacts) -> list[Row]:
     owners: Mapping[Key, Row] = {key_of(owner, JOB_DIRECTORY): owner for owner in facts.owners}
     lost_elsewhere = {
         directory[-JOB_CHARS:]

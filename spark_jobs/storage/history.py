@@ -2,7 +2,7 @@
 Flink was not seen to discard.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from spark_jobs.storage.owners import (
     is_surely_listed,
     is_whole_but_links,
 )
-from spark_jobs.storage.plain import Key, Row, Rows, by, key_of, keys, table_of
+from spark_jobs.storage.plain import Key, Row, RowList, Rows, by, key_of, keys, table_of
 
 _PATHS = schema(audit_id="text", path="text")
 
@@ -37,7 +37,7 @@ def unread(
     known: Rows,
     jobs: Rows,
     sole_owners: Rows,
-    roots: Sequence[Row],
+    roots: RowList,
 ) -> Unread:
     """``checkpoints``: earlier referrers; if this audit ``read`` a checkpoint at the same path,
     that checkpoint replaced it. A checkpoint that is not listed is gone if the listing surely

@@ -49,10 +49,10 @@ class Family:
             if job["restore_unread"]
             or (job["restored_at"] is not None and job["restored_path"] is None)
         )
-        restores = (job for job in self.restores if not self._tells_origin(job))
+        restores = (job for job in self.restores if not self._shows_origin(job))
         return keys((*restores, *unclear), *_JOB_ID)
 
-    def _tells_origin(self, job: Row) -> bool:
+    def _shows_origin(self, job: Row) -> bool:
         """Whether the restore shows the job's origin. Only the last restore is known. It does
         not show it if its snapshot is the job's own, or of no known job.
         """

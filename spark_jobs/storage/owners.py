@@ -5,7 +5,7 @@ reports on a job counts only for directories that the cluster is known to write.
 """
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from spark_jobs.storage.layout_columns import METADATA_SUFFIX, placed
 from spark_jobs.storage.plain import (
     US_PER_S,
     Row,
+    RowList,
     Rows,
     by,
     is_below,
@@ -88,7 +89,7 @@ def restores(jobs: Rows) -> list[Row]:
 
 
 def earlier_restores(
-    before: Rows, jobs: Sequence[Row], audit_ids: Iterable[str], *, settled: bool = False
+    before: Rows, jobs: RowList, audit_ids: Iterable[str], *, settled: bool = False
 ) -> list[Row]:
     """Restores of earlier audits (``previous_audit.RESTORES``) that no job row has now, in the form
     of ``restores``. Unreported jobs count as such that may run.
@@ -113,7 +114,7 @@ def job_directories(file_directories: Rows, snapshots: Rows) -> list[Row]:
     return [dict(zip(names, key, strict=True)) for key in sorted(keys(rows, *names))]
 
 
-def writers(jobs: Rows, directories: Sequence[Row], roots: Rows) -> list[Row]:
+def writers(jobs: Rows, directories: RowList, roots: Rows) -> list[Row]:
     """A row for each directory and each job that writes it (``writes``) or may. A job writes a
     directory if its running cluster (not a recording) reported its last checkpoint there or,
     without a report, if the root is registered for only this cluster and has only one directory of

@@ -4,12 +4,12 @@ doubt reaches all roots.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX
 from spark_jobs.storage.lineage import Origins
-from spark_jobs.storage.plain import Key, Row, is_below
+from spark_jobs.storage.plain import Key, Row, RowList, is_below
 from spark_jobs.storage_words import ALL_ROOTS, JOB_DIRECTORY, JOBS, PREFIX, REACHES
 
 _ORDER = {code: place for place, code in enumerate(REACHES)}
@@ -91,7 +91,7 @@ class Reaches:
 class Index:
     """Directories by path and job; numbers are positions in ``file_directories``."""
 
-    def __init__(self, file_directories: Sequence[Row]) -> None:
+    def __init__(self, file_directories: RowList) -> None:
         self._by_job: dict[Key, set[int]] = {}
         self._by_path: dict[Key, set[int]] = {}
         self._of_audit: dict[str, set[int]] = {}

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.storage import arrays, parsing
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, directories_of, with_places
 from spark_jobs.storage.parsing import FOREIGN, WANTED
-from spark_jobs.storage.plain import Key, Row, Rows, by, is_less, largest, plain_rows
+from spark_jobs.storage.plain import Key, Row, RowList, Rows, by, is_less, largest, plain_rows
 
 JOBS = pa.schema([("audit_id", pa.string()), *fields_of(JOB_SCHEMA, JOB_SCHEMA.names)])
 _WRITTEN = re.compile(r"([\s\S]+/([0-9a-f]{32}))/chk-[0-9]+/?")
@@ -79,7 +79,7 @@ class Missed(NamedTuple):
     """(audit_id, root) → number of vanished files."""
 
 
-def missed(failed: pa.Table, bad_paths: Rows, snapshots: Sequence[Row]) -> Missed:
+def missed(failed: pa.Table, bad_paths: Rows, snapshots: RowList) -> Missed:
     """A vanished checkpoint is no doubt if a later checkpoint of its job was read."""
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     newest = {key: largest(row["number"] for row in rows) for key, rows in read.items()}

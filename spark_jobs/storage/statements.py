@@ -2,11 +2,11 @@
 counts as dead only while nothing contradicts it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from spark_jobs.storage.owners import CLOCKS_APART_S, NOBODY
-from spark_jobs.storage.plain import US_PER_S, Key, Row, Rows, by, is_less, largest
+from spark_jobs.storage.plain import US_PER_S, Key, Row, RowList, Rows, by, is_less, largest
 from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE
 
 ENDED = {
@@ -31,7 +31,7 @@ class Dead(NamedTuple):
     void: list[Row]
 
 
-def dead_jobs(statements: Rows, jobs: Sequence[Row], file_directories: Rows) -> Dead:
+def dead_jobs(statements: Rows, jobs: RowList, file_directories: Rows) -> Dead:
     """A statement is void if its job is seen alive or did anything later, a file in its directory
     was written or first seen later, or another job that may live writes there. If jobs of several
     clusters may have written the directory, a statement about one cluster's job ends that job, not
@@ -101,7 +101,7 @@ def _is_other_live_writer(job: Row, statement: Row) -> bool:
     )
 
 
-def with_dead(owners: Sequence[Row], dead: Dead, directories: Rows) -> list[Row]:
+def with_dead(owners: RowList, dead: Dead, directories: Rows) -> list[Row]:
     def is_dead(row: Row) -> bool:
         return (row["audit_id"], row["job_directory"]) in dead.since
 

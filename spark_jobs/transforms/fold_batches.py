@@ -16,7 +16,7 @@ from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.comparisons import comparisons
 from spark_jobs.fold.job import JobResult, fold
 from spark_jobs.fold.job_update import JobUpdate
-from spark_jobs.fold.rows import LINE, Row, newest_places, served_rows
+from spark_jobs.fold.rows import LINE, Row, RowList, newest_places, served_rows
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import unpacked
 from spark_jobs.fold.wanted_snapshots import wanted_keys
@@ -159,7 +159,7 @@ def metadata_need_batches(
 
 def _metadata_needs(group: Group, settings: Settings) -> Iterator[Row]:
     state = unpacked(_unchanged(group)["state"])
-    facts: Sequence[Row] = state.facts
+    facts: RowList = state.facts
     if _has_new_rows(group):
         result = fold_group(group, settings)
         if isinstance(result, Lookup):
@@ -200,7 +200,7 @@ def _unchanged(group: Group) -> Row:
 
 def _result_row(result: JobResult) -> Row:
     judgement = result.judgement
-    tables: list[tuple[ServingTable, Sequence[Row]]] = [
+    tables: list[tuple[ServingTable, RowList]] = [
         (CHECKPOINT_FACT, result.facts),
         (JOB_ANNOTATION, result.new_annotations),
         (JOB_START, result.new_starts),
@@ -299,7 +299,7 @@ def _arrow(folded: Sequence[tuple[Group, Row]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([columns[name] for name in FOLDED.names], schema=FOLDED)
 
 
-def _result_arrays(results: Sequence[Row]) -> dict[str, pa.Array]:
+def _result_arrays(results: RowList) -> dict[str, pa.Array]:
     values = {
         name: pa.array([result.get(name) for result in results], FOLDED.field(name).type)
         for name in (*JOB, "state", "lookup")

@@ -29,7 +29,7 @@ READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
 """Envelopes of lines are learned from these bytes."""
 LEARNED_BEHIND_BYTES = 4 * 1024
-"""Bytes that complete the line in which a block begins: this line teaches envelopes, too."""
+"""Bytes that complete the line in which a block begins: envelopes are learned from this line, too."""
 
 MOST_CHANGES = 20
 """With more changes between whole records and others, whole columns are slower."""

@@ -78,10 +78,10 @@ def _progress(expired: CheckpointSample) -> Progress:
 def _hung(expired: Sequence[CheckpointSample]) -> tuple[Subtask, ...]:
     if len(expired) < HUNG_CHECKPOINTS:
         return ()
-    unheard = set.intersection(
+    hung = set.intersection(
         *(_never_acknowledged(sample) for sample in expired[-HUNG_CHECKPOINTS:])
     )
-    return tuple(sorted(unheard)) if len(unheard) <= MOST_HUNG_SUBTASKS else ()
+    return tuple(sorted(hung)) if len(hung) <= MOST_HUNG_SUBTASKS else ()
 
 
 def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
