@@ -78,7 +78,7 @@ class Kind(ABC):
         }
 
     def normalised(self, entry: Entry) -> Entry:
-        """The entry in the spelling of :meth:`entry`. Raises ``ActionRefused``."""
+        """The entry in the spelling of :meth:`entry`; defaults may stay. Raises ``ActionRefused``."""
         return entry
 
     def without_defaults(self, entry: Entry) -> Entry:

@@ -59,8 +59,7 @@ class Endpoints(Kind):
         return Endpoint.objects.order_by("name")
 
     def normalised(self, entry: Entry) -> Entry:
-        matchers = matcher_texts(parsed_matchers(entry))
-        return self.without_defaults(entry | {"matchers": matchers})
+        return entry | {"matchers": matcher_texts(parsed_matchers(entry))}
 
     def entry(self, row: Endpoint) -> Entry:
         names = ("name", "format", "emails", "min_severity", "owner_email")

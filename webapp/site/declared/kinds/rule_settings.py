@@ -104,7 +104,7 @@ class Thresholds(Kind):
         return _key(entry["key"], entry)
 
     def normalised(self, entry: Entry) -> Entry:
-        return self.without_defaults(entry | {"value": float(entry["value"])})
+        return entry | {"value": float(entry["value"])}
 
     def entry(self, row: ThresholdOverride) -> Entry:
         return self.without_defaults({name: getattr(row, name) for name in self.properties})

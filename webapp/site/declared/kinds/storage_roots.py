@@ -45,9 +45,7 @@ class StorageRoots(Kind):
     def normalised(self, entry: Entry) -> Entry:
         root = parse_root(entry["uri"], entry.get("read_at", ""))
         clusters = sorted({*entry.get("clusters", ())})
-        return self.without_defaults(
-            entry | {"uri": root.uri, "read_at": root.read_at or "", "clusters": clusters}
-        )
+        return entry | {"uri": root.uri, "read_at": root.read_at or "", "clusters": clusters}
 
     def entry(self, row: StorageRoot) -> Entry:
         columns = {name: getattr(row, name) for name in ("uri", *STATED)}
