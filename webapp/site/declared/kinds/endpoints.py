@@ -7,7 +7,7 @@ from typing import Any, cast
 from webapp.config import encryption
 from webapp.delivery import addresses
 from webapp.delivery.choices import FormatName
-from webapp.delivery.endpoint_entry import EndpointEntry, enter
+from webapp.delivery.endpoint_entry import ENTERED, EndpointEntry, enter
 from webapp.delivery.models import Endpoint
 from webapp.delivery.signing import KEY_BYTES, PREFIX
 from webapp.findings.choices import Severity
@@ -35,10 +35,7 @@ class Endpoints(Kind):
         "credential": "credential_encrypted",
         "signing_secret": "secret_encrypted",
     }
-    columns = frozenset(
-        {"name", "format", "emails", "matchers", "min_severity", "owner_email"}
-        | {*secret_columns.values()}
-    )
+    columns = frozenset({*ENTERED, *secret_columns.values()})
     required = ("name",)
 
     @cached_property
