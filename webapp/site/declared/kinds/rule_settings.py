@@ -42,7 +42,7 @@ class Rules(Kind):
     """Severity, hold times, and whether a rule alerts."""
 
     name = "rules"
-    columns = frozenset({*SCOPE, "rule", "severity", "alerts", "hold_before_s", "hold_after_s"})
+    columns = frozenset({*SCOPE, "rule", *setting_actions.COLUMNS})
     required = ("rule",)
 
     @cached_property
@@ -68,7 +68,7 @@ class Rules(Kind):
 
     def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
         scope = _scope(entry)
-        stated = {name: entry.get(name) for name in ("alerts", "hold_before_s", "hold_after_s")}
+        stated = {name: entry.get(name) for name in setting_actions.COLUMNS}
         stated |= {"severity": entry.get("severity", "")}
         if all(value in (None, "") for value in stated.values()):
             raise InputRefused("Nothing is set: state a severity, a hold time, or alerts.")
