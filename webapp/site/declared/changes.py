@@ -108,38 +108,26 @@ def _change(
     kind: Kind, declaration: Declaration, row: Any, owner_file: str | None
 ) -> Change | None:
     """None without a difference. Raises :class:`InputRefused` if a secret cannot be read."""
+    key, file, stated = declaration.key, declaration.file, declaration.entry
     secrets = {name: resolve(place) for name, place in declaration.references.items()}
-    entry = kind.entry(row) if row is not None else {}
-    differences = {
-        name: (entry.get(name), declaration.entry.get(name))
+    if row is None:
+        return Change("add", kind, key, file, declaration, secrets=secrets)
+    entry, stored = kind.entry(row), kind.secrets(row)
+    differences: dict[str, tuple[Any, Any]] = {
+        name: (entry.get(name), stated.get(name))
         for name in kind.properties
-        if entry.get(name) != declaration.entry.get(name)
+        if entry.get(name) != stated.get(name)
     }
-    if row is not None:
-        stored = kind.secrets(row)
-        # One that Weir made itself is kept if the file states none.
-        differences |= {
-            name: (None, None)
-            for name in kind.secret_columns
-            if stored.get(name) != secrets.get(name)
-            and (name in secrets or name != "signing_secret")
-        }
-    if row is not None and not differences:
-        if owner_file == declaration.file:
-            return None
-        action = "adopt"
-    else:
-        action = "add" if row is None else "change"
-    return Change(
-        action,
-        kind,
-        declaration.key,
-        declaration.file,
-        declaration,
-        row,
-        secrets,
-        differences if row is not None else {},
-    )
+    differences |= {
+        name: (None, None)
+        for name in kind.secret_columns
+        if stored.get(name) != secrets.get(name)
+        and (name in secrets or name not in kind.generated_secrets)
+    }
+    if not differences and owner_file == file:
+        return None
+    action = "change" if differences else "adopt"
+    return Change(action, kind, key, file, declaration, row, secrets, differences)
 
 
 def _apply(change: Change, now: datetime) -> list[str]:

@@ -32,13 +32,15 @@ _JSON_TYPES: dict[type[Any], str] = {
 class Kind(ABC):
     """``name``: a key of :data:`webapp.site.declared.names.MODEL_OF`; ``columns``: of the model, that
     files state; ``properties`` and ``required``: JSON Schema of an entry; ``secret_columns``: field
-    of a secret → its column.
+    of a secret → its column; ``generated_secrets``: fields of those that Weir makes, and keeps, if
+    the file states none.
     """
 
     name: ClassVar[str]
     columns: ClassVar[frozenset[str]]
     required: ClassVar[tuple[str, ...]]
     secret_columns: ClassVar[Mapping[str, str]] = {}
+    generated_secrets: ClassVar[frozenset[str]] = frozenset()
 
     @cached_property
     @abstractmethod

@@ -35,6 +35,7 @@ class Endpoints(Kind):
         "credential": "credential_encrypted",
         "signing_secret": "secret_encrypted",
     }
+    generated_secrets = frozenset({"signing_secret"})
     columns = frozenset({*ENTERED, *secret_columns.values()})
     required = ("name",)
 
