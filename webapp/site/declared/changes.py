@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -77,7 +76,7 @@ def find_changes(declarations: Sequence[Declaration]) -> list[Change]:
 
 
 def apply_changes(
-    changes: Sequence[Change], declarations: Sequence[Declaration], now: datetime, *, dry_run: bool
+    changes: Sequence[Change], declarations: Sequence[Declaration], *, dry_run: bool
 ) -> list[str]:
     """All or nothing: afterwards the database matches all ``declarations``; in a ``dry_run`` it is
     as before, and whatever would be refused is. Returns lines to print. Raises
@@ -88,7 +87,7 @@ def apply_changes(
     with transaction.atomic(), applying():
         for change in changes:
             try:
-                printed += _apply(change, now)
+                printed += _apply(change)
             except (ActionRefused, ValidationError) as error:
                 raise InputRefused(
                     f"{change.file}: {change.kind.name}: {change.key}: {refusal_text(error)}"
@@ -130,22 +129,17 @@ def _change(
     return Change(action, kind, key, file, declaration, row, secrets, differences)
 
 
-def _apply(change: Change, now: datetime) -> list[str]:
-    printed: list[str] = []
-    owner = DeclaredRow.objects.filter(kind=change.kind.name, key=change.key)
+def _apply(change: Change) -> list[str]:
+    owner: dict[str, Any] = {"kind": change.kind.name, "key": change.key}
     if change.declaration is None:
         if change.row is not None:
             change.kind.remove(change.row)
-        owner.delete()
-        return printed
-    if change.action != "adopt":
-        printed += change.kind.write(change.row, change.declaration.entry, change.secrets)
-    owner.update_or_create(
-        kind=change.kind.name,
-        key=change.key,
-        defaults={"file": change.file, "applied_at": now},
-    )
-    return printed
+        DeclaredRow.objects.filter(**owner).delete()
+        return []
+    DeclaredRow.objects.update_or_create(**owner, defaults={"file": change.file})
+    if change.action == "adopt":
+        return []
+    return change.kind.write(change.row, change.declaration.entry, change.secrets)
 
 
 def _shown(value: Any) -> str:
