@@ -75,7 +75,7 @@ class _Guard:
             self.check_removal(instance)
 
     def check_removal_of_cluster(self, instance: Any, **_signal: Any) -> None:
-        """For the guard of roots. Which root is not said: others may not see it."""
+        """For the guard of roots. The root is not named: others may not see it."""
         if (kind := self._guarded()) is None:
             return
         with scopes.everything():
