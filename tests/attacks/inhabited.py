@@ -50,7 +50,7 @@ def inhabit(folder: Path) -> JobCurrent:
     of = everything()
     finding(of, "checkpoint.declined", now)
     replica(of, now)
-    DeclaredRow.objects.create(kind="clusters", key="files-eu", file="eu.yaml", applied_at=now)
+    DeclaredRow.objects.create(kind="clusters", key="files-eu", file="eu.yaml")
     _store_fails(of, now)
     _bug_shows(of, now)
     CheckpointStorage.objects.update(cluster=of.cluster, job_id=of.job_id)

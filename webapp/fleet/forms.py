@@ -7,11 +7,10 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext
 
-from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED, HOW_READ
 from webapp.fleet.scoped_reading import lock_reading
-from webapp.fleet.sign_ins import SIGN_INS, SignIn
+from webapp.fleet.sign_ins import SIGN_INS, SignIn, needs_secret
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 from webapp.lib.translations import gettext_lazy as _
 
@@ -165,10 +164,8 @@ class ClusterForm(forms.ModelForm):
             if cleaned.get(name) in (None, ""):
                 cleaned[name] = getattr(Cluster(), name)
         for sign_in in SIGN_INS:
-            without_secret = (None, "", AuthScheme.KERBEROS)
-            needs_secret = cleaned.get(sign_in.scheme) not in without_secret
-            is_used = cleaned.get(sign_in.needs)
-            if not needs_secret or not is_used or cleaned.get(sign_in.secret):
+            is_used = cleaned.get(sign_in.needs) and needs_secret(cleaned.get(sign_in.scheme))
+            if not is_used or cleaned.get(sign_in.secret):
                 continue
             if cleaned.get(sign_in.forget) or not getattr(self.instance, sign_in.stored):
                 self.add_error(

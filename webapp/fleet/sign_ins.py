@@ -1,6 +1,7 @@
 from dataclasses import dataclass
 
 from webapp.config import encryption
+from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
 
 
@@ -35,6 +36,10 @@ class SignIn:
     def store(self, cluster: Cluster, secret: str) -> None:
         """An empty ``secret`` removes the stored one."""
         setattr(cluster, self.stored, encryption.encrypt(secret) if secret else "")
+
+
+def needs_secret(scheme: str | None) -> bool:
+    return scheme not in (None, "", AuthScheme.KERBEROS)
 
 
 JOBMANAGER = SignIn("", "auth_secret_encrypted", ("url", "history_url"))

@@ -10,7 +10,7 @@ from django.db import models
 
 from webapp.lib.row_numbers import LARGEST
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class UnfitValue(ValueError):
@@ -47,7 +47,7 @@ def _float(value: Any) -> float:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or _UNSTORABLE.search(value):
+    if not isinstance(value, str) or UNSTORABLE.search(value):
         raise UnfitValue
     return value
 

@@ -10,7 +10,6 @@ class DeclaredRow(models.Model):
     kind = models.CharField(max_length=40, help_text="a name of webapp.site.declared.registry")
     key = models.CharField(max_length=1_000, help_text="of its kind")
     file = models.CharField(max_length=300, help_text="its path below the applied directory")
-    applied_at = models.DateTimeField(help_text="when apply found this file or changed the row")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "key"], name="declared_once")]

@@ -124,7 +124,7 @@ def test_what_is_done_between_a_comparison_and_an_apply_stays(apply: Apply, fold
     found = find_changes(declarations)
     registration.withdraw(StorageRoot.objects.get())
     orders.disable_by_hand(Endpoint.objects.get(), "olga", timezone.now())
-    apply_changes(found, declarations, timezone.now(), dry_run=False)
+    apply_changes(found, declarations, dry_run=False)
     assert StorageRoot.objects.get().kind == "savepoints"
     assert not StorageRoot.objects.get().is_attested
     assert Endpoint.objects.get().min_severity == "warning"
@@ -142,7 +142,7 @@ def test_a_row_that_is_changed_between_a_comparison_and_an_apply_is_not_the_file
     found = find_changes(declarations)
     Cluster.objects.update(url="http://127.0.0.1:2")
     with pytest.raises(ValueError, match="somebody changed it meanwhile"):
-        apply_changes(found, declarations, timezone.now(), dry_run=False)
+        apply_changes(found, declarations, dry_run=False)
     assert not DeclaredRow.objects.exists()
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -77,7 +76,7 @@ def find_changes(declarations: Sequence[Declaration]) -> list[Change]:
 
 
 def apply_changes(
-    changes: Sequence[Change], declarations: Sequence[Declaration], now: datetime, *, dry_run: bool
+    changes: Sequence[Change], declarations: Sequence[Declaration], *, dry_run: bool
 ) -> list[str]:
     """All or nothing: afterwards the database matches all ``declarations``; in a ``dry_run`` it is
     as before, and whatever would be refused is. Returns lines to print. Raises
@@ -88,7 +87,7 @@ def apply_changes(
     with transaction.atomic(), applying():
         for change in changes:
             try:
-                printed += _apply(change, now)
+                printed += _apply(change)
             except (ActionRefused, ValidationError) as error:
                 raise InputRefused(
                     f"{change.file}: {change.kind.name}: {change.key}: {refusal_text(error)}"
@@ -108,56 +107,39 @@ def _change(
     kind: Kind, declaration: Declaration, row: Any, owner_file: str | None
 ) -> Change | None:
     """None without a difference. Raises :class:`InputRefused` if a secret cannot be read."""
+    key, file, stated = declaration.key, declaration.file, declaration.entry
     secrets = {name: resolve(place) for name, place in declaration.references.items()}
-    entry = kind.entry(row) if row is not None else {}
-    differences = {
-        name: (entry.get(name), declaration.entry.get(name))
+    if row is None:
+        return Change("add", kind, key, file, declaration, secrets=secrets)
+    entry, stored = kind.entry(row), kind.secrets(row)
+    differences: dict[str, tuple[Any, Any]] = {
+        name: (entry.get(name), stated.get(name))
         for name in kind.properties
-        if entry.get(name) != declaration.entry.get(name)
+        if entry.get(name) != stated.get(name)
     }
-    if row is not None:
-        stored = kind.secrets(row)
-        # One that Weir made itself is kept if the file states none.
-        differences |= {
-            name: (None, None)
-            for name in kind.secret_columns
-            if stored.get(name) != secrets.get(name)
-            and (name in secrets or name != "signing_secret")
-        }
-    if row is not None and not differences:
-        if owner_file == declaration.file:
-            return None
-        action = "adopt"
-    else:
-        action = "add" if row is None else "change"
-    return Change(
-        action,
-        kind,
-        declaration.key,
-        declaration.file,
-        declaration,
-        row,
-        secrets,
-        differences if row is not None else {},
-    )
+    differences |= {
+        name: (None, None)
+        for name in kind.secret_columns
+        if stored.get(name) != secrets.get(name)
+        and (name in secrets or name not in kind.generated_secrets)
+    }
+    if not differences and owner_file == file:
+        return None
+    action = "change" if differences else "adopt"
+    return Change(action, kind, key, file, declaration, row, secrets, differences)
 
 
-def _apply(change: Change, now: datetime) -> list[str]:
-    printed: list[str] = []
-    owner = DeclaredRow.objects.filter(kind=change.kind.name, key=change.key)
+def _apply(change: Change) -> list[str]:
+    owner: dict[str, Any] = {"kind": change.kind.name, "key": change.key}
     if change.declaration is None:
         if change.row is not None:
             change.kind.remove(change.row)
-        owner.delete()
-        return printed
-    if change.action != "adopt":
-        printed += change.kind.write(change.row, change.declaration.entry, change.secrets)
-    owner.update_or_create(
-        kind=change.kind.name,
-        key=change.key,
-        defaults={"file": change.file, "applied_at": now},
-    )
-    return printed
+        DeclaredRow.objects.filter(**owner).delete()
+        return []
+    DeclaredRow.objects.update_or_create(**owner, defaults={"file": change.file})
+    if change.action == "adopt":
+        return []
+    return change.kind.write(change.row, change.declaration.entry, change.secrets)
 
 
 def _shown(value: Any) -> str:

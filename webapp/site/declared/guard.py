@@ -53,20 +53,17 @@ class _Guard:
         self.kind_name = kind_name
 
     def check_save(
-        self,
-        sender: Any,
-        instance: Any,
-        update_fields: frozenset[str] | None = None,
-        **_signal: Any,
+        self, instance: Any, update_fields: frozenset[str] | None = None, **_signal: Any
     ) -> None:
         if instance._state.adding or (kind := self._guarded()) is None:
             return
         if update_fields is not None and not update_fields & kind.columns:
             return
         with scopes.everything():
-            stored = sender._base_manager.filter(pk=instance.pk).first()
-        columns = sorted(kind.columns)
-        if any(getattr(stored, name, None) != getattr(instance, name) for name in columns):
+            stored = kind.rows().filter(pk=instance.pk).first()
+        if stored is not None and any(
+            getattr(stored, name) != getattr(instance, name) for name in kind.columns
+        ):
             _refuse_stated(kind, stored)
 
     def check_removal(self, instance: Any, **_signal: Any) -> None:
@@ -78,7 +75,7 @@ class _Guard:
             self.check_removal(instance)
 
     def check_removal_of_cluster(self, instance: Any, **_signal: Any) -> None:
-        """For the guard of roots. Which root is not said: others may not see it."""
+        """For the guard of roots. The root is not named: others may not see it."""
         if (kind := self._guarded()) is None:
             return
         with scopes.everything():
@@ -108,7 +105,7 @@ class _Guard:
 def _file_of(kind: "Kind", row: Any) -> str:
     """The file that states the row; "" if none does. None states a silence that is over."""
     with scopes.everything():
-        if row is None or not kind.rows().filter(pk=row.pk).exists():
+        if not kind.rows().filter(pk=row.pk).exists():
             return ""
         stated = DeclaredRow.objects.filter(kind=kind.name, key=kind.key(kind.entry(row)))
         return stated.values_list("file", flat=True).first() or ""

@@ -32,13 +32,15 @@ _JSON_TYPES: dict[type[Any], str] = {
 class Kind(ABC):
     """``name``: a key of :data:`webapp.site.declared.names.MODEL_OF`; ``columns``: of the model, that
     files state; ``properties`` and ``required``: JSON Schema of an entry; ``secret_columns``: field
-    of a secret → its column.
+    of a secret → its column; ``generated_secrets``: fields of those that Weir makes, and keeps, if
+    the file states none.
     """
 
     name: ClassVar[str]
     columns: ClassVar[frozenset[str]]
     required: ClassVar[tuple[str, ...]]
     secret_columns: ClassVar[Mapping[str, str]] = {}
+    generated_secrets: ClassVar[frozenset[str]] = frozenset()
 
     @cached_property
     @abstractmethod
@@ -78,7 +80,7 @@ class Kind(ABC):
         }
 
     def normalised(self, entry: Entry) -> Entry:
-        """The entry in the spelling of :meth:`entry`. Raises ``ActionRefused``."""
+        """The entry in the spelling of :meth:`entry`; defaults may stay. Raises ``ActionRefused``."""
         return entry
 
     def without_defaults(self, entry: Entry) -> Entry:

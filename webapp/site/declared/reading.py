@@ -1,6 +1,5 @@
 """Reads the files of a directory: YAML, each an object of kinds with lists of entries."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from jsonschema import ValidationError as JsonSchemaError
 from ingest.discovery.documents import from_yaml
 from ingest.errors import Skipped
 from ingest.regular_files import open_regular
+from webapp.lib.cursor_values import UNSTORABLE
 from webapp.lib.refusals import ActionRefused, InputRefused, refusal_text
 from webapp.site.declared.kind import Entry
 from webapp.site.declared.registry import KINDS, schema
@@ -30,7 +30,6 @@ TYPES = {
 """What people call the types of JSON Schema."""
 MOST_FILE_BYTES = 4_000_000
 MOST_ERRORS = 50
-_UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class _Loader(yaml.CSafeLoader):
 
     def construct_scalar(self, node: Any) -> Any:
         value = super().construct_scalar(node)
-        if isinstance(value, str) and _UNSTORABLE.search(value):
+        if isinstance(value, str) and UNSTORABLE.search(value):
             line = node.start_mark.line + 1
             raise Skipped(f"line {line}: a text has a NUL byte or a lone surrogate")
         return value

@@ -31,10 +31,6 @@ class Migration(migrations.Migration):
                         help_text="its path below the applied directory", max_length=300
                     ),
                 ),
-                (
-                    "applied_at",
-                    models.DateTimeField(help_text="when apply found this file or changed the row"),
-                ),
             ],
             options={
                 "constraints": [

@@ -15,7 +15,7 @@ from webapp.fleet.connection_test import TestReport, check_connection
 from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED, SECRETS
 from webapp.fleet.registration import register
-from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS
+from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS, needs_secret
 from webapp.lib.refusals import refusal_text
 
 SIGN_INS = (
@@ -152,8 +152,7 @@ class Command(PreparedCommand):
                 )
             setattr(cluster, sign_in.scheme, scheme)
             setattr(cluster, sign_in.user, user)
-            needs_secret = scheme and scheme != AuthScheme.KERBEROS
-            sign_in.store(cluster, _secret(option, variable) if needs_secret else "")
+            sign_in.store(cluster, _secret(option, variable) if needs_secret(scheme) else "")
         return cluster
 
     def _print(self, report: TestReport) -> None:

@@ -4,11 +4,11 @@ from typing import Any, cast
 
 from django.utils import timezone
 
-from webapp.fleet.choices import AuthScheme, ClusterKind
+from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED
 from webapp.fleet.registration import register
-from webapp.fleet.sign_ins import SIGN_INS
+from webapp.fleet.sign_ins import SIGN_INS, needs_secret
 from webapp.lib.refusals import InputRefused
 from webapp.site.declared import secrets
 from webapp.site.declared.kind import NAME, Entry, Kind, property_of
@@ -51,8 +51,7 @@ class Clusters(Kind):
             setattr(cluster, column, entry.get(column, self.properties[column].get("default")))
         for sign_in in SIGN_INS:
             secret = secrets.get(sign_in.secret, "")
-            scheme = getattr(cluster, sign_in.scheme)
-            if scheme not in ("", AuthScheme.KERBEROS) and not secret:
+            if needs_secret(getattr(cluster, sign_in.scheme)) and not secret:
                 raise InputRefused(f"{sign_in.scheme} needs {sign_in.secret}.")
             sign_in.store(cluster, secret)
         cluster.kind = ClusterKind.LIVE

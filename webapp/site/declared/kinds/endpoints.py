@@ -7,7 +7,7 @@ from typing import Any, cast
 from webapp.config import encryption
 from webapp.delivery import addresses
 from webapp.delivery.choices import FormatName
-from webapp.delivery.endpoint_entry import EndpointEntry, enter
+from webapp.delivery.endpoint_entry import ENTERED, EndpointEntry, enter
 from webapp.delivery.models import Endpoint
 from webapp.delivery.signing import KEY_BYTES, PREFIX
 from webapp.findings.choices import Severity
@@ -35,10 +35,8 @@ class Endpoints(Kind):
         "credential": "credential_encrypted",
         "signing_secret": "secret_encrypted",
     }
-    columns = frozenset(
-        {"name", "format", "emails", "matchers", "min_severity", "owner_email"}
-        | {*secret_columns.values()}
-    )
+    generated_secrets = frozenset({"signing_secret"})
+    columns = frozenset({*ENTERED, *secret_columns.values()})
     required = ("name",)
 
     @cached_property
@@ -59,8 +57,7 @@ class Endpoints(Kind):
         return Endpoint.objects.order_by("name")
 
     def normalised(self, entry: Entry) -> Entry:
-        matchers = matcher_texts(parsed_matchers(entry))
-        return self.without_defaults(entry | {"matchers": matchers})
+        return entry | {"matchers": matcher_texts(parsed_matchers(entry))}
 
     def entry(self, row: Endpoint) -> Entry:
         names = ("name", "format", "emails", "min_severity", "owner_email")

@@ -43,8 +43,7 @@ class Objectives(Kind):
         if not OBJECTIVE_KINDS[entry["kind"]].has_limit:
             entry = {name: value for name, value in entry.items() if name != "limit_s"}
         matchers = matcher_texts(parsed_matchers(entry))
-        target = float(entry["target"])
-        return self.without_defaults(entry | {"target": target, "matchers": matchers})
+        return entry | {"target": float(entry["target"]), "matchers": matchers}
 
     def entry(self, row: Objective) -> Entry:
         return self.without_defaults(

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, cast
 
 from spark_jobs.diagnosis.registry import all_rules, all_thresholds
+from webapp.alerting import setting_actions
 from webapp.alerting.models import RuleSetting
-from webapp.alerting.setting_actions import LONGEST_HOLD_S, mark_for_evaluation
 from webapp.findings.choices import Severity
 from webapp.findings.models import ThresholdOverride
 from webapp.lib.refusals import InputRefused
@@ -21,7 +21,7 @@ _SCOPE_PROPERTIES: dict[str, dict[str, Any]] = {
     "job_id": {**_TEXT, "maxLength": 64, "description": "omitted: all jobs of the cluster"},
     "job_name": {**_TEXT, "maxLength": 300, "description": "name of the job job_id"},
 }
-_HOLD = {"type": "integer", "minimum": 0, "maximum": LONGEST_HOLD_S}
+_HOLD = {"type": "integer", "minimum": 0, "maximum": setting_actions.LONGEST_HOLD_S}
 
 
 def _scope(entry: Entry) -> dict[str, str]:
@@ -42,7 +42,7 @@ class Rules(Kind):
     """Severity, hold times, and whether a rule alerts."""
 
     name = "rules"
-    columns = frozenset({*SCOPE, "rule", "severity", "alerts", "hold_before_s", "hold_after_s"})
+    columns = frozenset({*SCOPE, "rule", *setting_actions.COLUMNS})
     required = ("rule",)
 
     @cached_property
@@ -68,7 +68,7 @@ class Rules(Kind):
 
     def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
         scope = _scope(entry)
-        stated = {name: entry.get(name) for name in ("alerts", "hold_before_s", "hold_after_s")}
+        stated = {name: entry.get(name) for name in setting_actions.COLUMNS}
         stated |= {"severity": entry.get("severity", "")}
         if all(value in (None, "") for value in stated.values()):
             raise InputRefused("Nothing is set: state a severity, a hold time, or alerts.")
@@ -76,12 +76,11 @@ class Rules(Kind):
         for column, value in (scope | stated | {"author_name": "files"}).items():
             setattr(setting, column, value)
         setting.save()
-        mark_for_evaluation(setting)
+        setting_actions.mark_for_evaluation(setting)
         return []
 
     def remove(self, row: RuleSetting) -> None:
-        row.delete()
-        mark_for_evaluation(row)
+        setting_actions.remove(row)
 
 
 class Thresholds(Kind):
@@ -104,7 +103,7 @@ class Thresholds(Kind):
         return _key(entry["key"], entry)
 
     def normalised(self, entry: Entry) -> Entry:
-        return self.without_defaults(entry | {"value": float(entry["value"])})
+        return entry | {"value": float(entry["value"])}
 
     def entry(self, row: ThresholdOverride) -> Entry:
         return self.without_defaults({name: getattr(row, name) for name in self.properties})

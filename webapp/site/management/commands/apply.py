@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.utils import timezone
 
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.refusals import InputRefused
@@ -42,16 +41,16 @@ class Command(PreparedCommand):
         if options["schema"]:
             self.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False))
             return
-        directory = Path(options["directory"] or "")
         if not options["directory"]:
             raise CommandError("Name a directory with YAML files.", returncode=REFUSED)
+        directory = Path(options["directory"])
         if not directory.is_dir():
             raise CommandError(f"{directory} is not a directory.", returncode=REFUSED)
         declarations = read_directory(directory)
         changes = find_changes(declarations)
         prune, shows_only = options["prune"], options["diff"]
         wanted = [change for change in changes if prune or change.action != "remove"]
-        printed = apply_changes(wanted, declarations, timezone.now(), dry_run=shows_only)
+        printed = apply_changes(wanted, declarations, dry_run=shows_only)
         for change in changes:
             for line in change.lines():
                 self.stdout.write(line)
