@@ -9,16 +9,14 @@ from webapp.lib.refusals import InputRefused
 from webapp.site.declared.kind import Entry, Kind, property_of
 from webapp.storage.auditing.work_keys import audit_now
 from webapp.storage.models import StorageRoot
-from webapp.storage.registration import parse_root, save
-
-STATED = ("read_at", "kind", "enabled", "quarantine_uri")
+from webapp.storage.registration import ENTERED, parse_root, save
 
 
 class StorageRoots(Kind):
     """What a person attests of a root is no part of it: a file cannot."""
 
     name = "storage_roots"
-    columns = frozenset({"uri", *STATED})
+    columns = frozenset({"uri", *ENTERED})
     required = ("uri",)
 
     @cached_property
@@ -30,7 +28,7 @@ class StorageRoots(Kind):
                 "maxLength": 1_000,
                 "description": "as in Flink's configuration, such as s3://bucket/flink",
             },
-            **{name: property_of(StorageRoot._meta.get_field(name)) for name in STATED},
+            **{name: property_of(StorageRoot._meta.get_field(name)) for name in ENTERED},
             "clusters": {
                 "type": "array",
                 "items": {"type": "string"},
@@ -50,7 +48,7 @@ class StorageRoots(Kind):
         )
 
     def entry(self, row: StorageRoot) -> Entry:
-        columns = {name: getattr(row, name) for name in ("uri", *STATED)}
+        columns = {name: getattr(row, name) for name in ("uri", *ENTERED)}
         clusters = sorted(cluster.name for cluster in row.clusters.all()) if row.pk else []
         return self.without_defaults({**columns, "clusters": clusters})
 
@@ -60,7 +58,7 @@ class StorageRoots(Kind):
         clusters = list(Cluster.objects.filter(name__in=names))
         if unknown := {*names} - {cluster.name for cluster in clusters}:
             raise InputRefused(f"Unknown clusters: {', '.join(sorted(unknown))}.")
-        for column in STATED:
+        for column in ENTERED:
             setattr(root, column, entry.get(column, self.properties[column]["default"]))
         save(root, clusters)
         audit_now(timezone.now())
