@@ -10,23 +10,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from io import StringIO
-from os import utime
 from pathlib import Path
 from random import Random
 from typing import Any
-from uuid import UUID
 
 import pytest
 import time_machine
 from django.core.cache import cache
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 from django.utils import timezone
 
 from tests.attacks.scale import examples
-from tests.ingest.metadata import writing as w
+from tests.migrated import home_with_database
 from tests.webapp.builders import cluster, fact, job, person
+from tests.webapp.cleanup.test_whole import run
+from tests.webapp.cleanup.worlds import World
 from tests.weir_settings import WeirSettings, below
 from webapp.cleanup import applying, orders
 from webapp.cleanup.errors import PlanActionRefused
@@ -86,10 +85,9 @@ class Job:
 class Installation:
     """One Weir: its database and folders."""
 
-    def __init__(self, name: str, home: Path, template: Path, weir: WeirSettings) -> None:
+    def __init__(self, name: str, home: Path, weir: WeirSettings) -> None:
         self.name, self.home, self.weir = name, home, weir
-        home.mkdir()
-        shutil.copy(template, home / "weir.sqlite3")
+        home_with_database(home)
         self.blind: set[str] = set()
         self.installed = False
 
@@ -103,10 +101,9 @@ class Installation:
 
 
 class Story:
-    def __init__(
-        self, home: Path, seed: int, template: Path, weir: WeirSettings, clock: Any
-    ) -> None:
+    def __init__(self, home: Path, seed: int, weir: WeirSettings, clock: Any) -> None:
         self.rng, self.clock, self.home = Random(seed), clock, home
+        self.world = World(home, self.rng)
         self.log: list[str] = []
         self.jobs: list[Job] = []
         self.savepoints: list[Snapshot] = []
@@ -118,7 +115,7 @@ class Story:
         self.roots = [home / "ck"] if self.common else [home / f"ck-{name}" for name in NAMES]
         for root in self.roots:
             root.mkdir()
-        self.weirs = [Installation(name, home / name, template, weir) for name in ("A", "B")]
+        self.weirs = [Installation(name, home / name, weir) for name in ("A", "B")]
         self.moved: dict[str, int] = {"moved": 0, "purged": 0, "undone": 0, "torn": 0}
 
     def say(self, text: str) -> None:
@@ -134,22 +131,10 @@ class Story:
 
     def write(self, folder: Path) -> Path:
         self.serial += 1
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / str(UUID(int=self.rng.getrandbits(128)))
-        path.write_bytes(self.rng.randbytes(20 + self.serial % 50))
-        utime(path, (timezone.now().timestamp(),) * 2)
-        return path
+        return self.world.file(folder, at=timezone.now(), size=20 + self.serial % 50)
 
     def write_metadata(self, folder: Path, number: int, files: frozenset[Path]) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        shared = {
-            f"{place:06}.sst": w.file(path.stat().st_size, f"file:{path}")
-            for place, path in enumerate(sorted(files))
-        }
-        state = w.incremental(w.byte_stream("meta", b"meta"), shared, {}, new=True)
-        body = w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=state)])], checkpoint=number)
-        (folder / "_metadata").write_bytes(body)
-        utime(folder / "_metadata", (timezone.now().timestamp(),) * 2)
+        self.world.snapshot(folder, number, sorted(files), at=timezone.now())
 
     def start(self, name: str, base: Snapshot | None = None, mode: str = "") -> None:
         for other in self.jobs:
@@ -298,18 +283,13 @@ class Story:
                 cluster(name, at=timezone.now())
             for root in self.roots:
                 only = [] if self.common else ["--cluster", root.name.removeprefix("ck-")]
-                self.run("add_storage_root", str(root), "--attest", "olga", *only)
+                run("add_storage_root", str(root), "--attest", "olga", *only)
             newest = {(one.cluster, one.id): one for one in self.jobs}
             for one in newest.values():
                 if one.runs or self.chance(0.6):
                     self._tell(one)
             person("ada")
         self.say(f"{weir.name} is installed")
-
-    def run(self, *words: str) -> str:
-        out = StringIO()
-        call_command(*words, stdout=out)
-        return out.getvalue()
 
     def see(self, weir: Installation) -> None:
         seen = Cluster.objects.exclude(name__in=weir.blind)
@@ -344,7 +324,7 @@ class Story:
             registration.attest(root, "o")
         if choice < 0.45:
             self.say(f"{weir.name} audits")
-            self.run("audit_storage")
+            run("audit_storage")
             return
         if choice < 0.5:
             name = self.rng.choice(NAMES)
@@ -374,7 +354,7 @@ class Story:
                 self.clock.move_to(waiting.purge_at + timedelta(hours=1))
                 self.see(weir)
             self.say(f"{weir.name} {verb}s {waiting.short_name}")
-            self.run("apply_cleanup", str(waiting.name), f"--{verb}", "--json")
+            run("apply_cleanup", str(waiting.name), f"--{verb}", "--json")
             waiting.refresh_from_db()
             self.moved["purged"] += waiting.counts("purge").get("purged", 0)
             self.moved["undone"] += waiting.counts("undo").get("restored", 0)
@@ -383,8 +363,8 @@ class Story:
         elif ready and choice > 0.7:
             self.apply(weir, ready)
         else:
-            self.run("audit_storage")
-            self.run("plan_cleanup", *(["--waste"] if self.chance(0.7) else []), "--json")
+            run("audit_storage")
+            run("plan_cleanup", *(["--waste"] if self.chance(0.7) else []), "--json")
             plan = CleanupPlan.objects.latest("id")
             self.say(f"{weir.name} plans {plan.files}")
             if plan.files and self.chance(0.6):
@@ -397,7 +377,7 @@ class Story:
         user.save()
         orders.approve(ready, user, timezone.now())
         self.say(f"{weir.name} applies {ready.short_name} ({ready.files})")
-        self.run("apply_cleanup", str(ready.name), "--apply", "--json")
+        run("apply_cleanup", str(ready.name), "--apply", "--json")
         ready.refresh_from_db()
         self.moved["moved"] += ready.counts("apply").get("quarantined", 0)
 
@@ -486,26 +466,22 @@ class Story:
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> Iterator[Path]:
-    """An empty database in a file; afterwards the connection leads where it led."""
-    path = tmp_path_factory.mktemp("template") / "weir.sqlite3"
+def connection_kept(django_db_blocker: Any) -> Iterator[None]:
+    """Tests may open other databases; afterwards the connection leads where it led."""
     name, held = connection.settings_dict["NAME"], connection.connection
     with django_db_blocker.unblock():
         connection.connection = None
-        connection.settings_dict["NAME"] = str(path)
-        call_command("migrate", verbosity=0, interactive=False)
-        connection.close()
-        yield path
+        yield
         connection.close()
         connection.settings_dict["NAME"], connection.connection = name, held
 
 
 def play(
-    tmp_path: Path, seed: int, template: Path, weir: WeirSettings, patch: pytest.MonkeyPatch
+    tmp_path: Path, seed: int, weir: WeirSettings, patch: pytest.MonkeyPatch
 ) -> dict[str, int]:
     patch.delenv("SPARK_REMOTE", raising=False)
     with time_machine.travel(datetime.now().astimezone(), tick=False) as clock:
-        story = Story(tmp_path, seed, template, weir, clock)
+        story = Story(tmp_path, seed, weir, clock)
         patch.setattr(audit_run, "_write_request", story.between(audit_run._write_request))
         patch.setattr(listings, "list_all", story.between(listings.list_all))
         patch.setattr(applying.Applying, "_treat", story.between(applying.Applying._treat))
@@ -522,9 +498,10 @@ def play(
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("connection_kept")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_that_a_job_needs_goes(
-    tmp_path: Path, seed: int, template: Path, weir: WeirSettings, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, seed: int, weir: WeirSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved = play(tmp_path, seed, template, weir, monkeypatch)
+    moved = play(tmp_path, seed, weir, monkeypatch)
     assert moved["moved"] and not moved["torn"]
