@@ -88,7 +88,8 @@ class Installation:
     def __init__(self, name: str, home: Path, weir: WeirSettings) -> None:
         self.name, self.home, self.weir = name, home, weir
         home_with_database(home)
-        self.blind: set[str] = set()
+        self.unseen: set[str] = set()
+        """Clusters that it cannot collect now."""
         self.installed = False
 
     @contextmanager
@@ -150,7 +151,7 @@ class Story:
             base.of.retained = [one for one in base.of.retained if one is not base]
         self.jobs.append(new)
         self.say(f"{name} starts {job_id[:6]} from {base and base.folder} {mode}")
-        self.tell(new)
+        self.collect(new)
 
     def checkpoint(self, one: Job) -> None:
         one.counter += 1
@@ -166,7 +167,7 @@ class Story:
         one.owned |= own
         if self.chance(0.15):  # it aborts, and its files stay
             self.say(f"{one.cluster} {one.id[:6]} aborts chk-{one.counter}")
-            self.tell(one, aborted=one.counter)
+            self.collect(one, aborted=one.counter)
             return
         inherited: set[Path] = set()
         is_own = before is not None and before.of is one
@@ -181,7 +182,7 @@ class Story:
         self.say(f"{one.cluster} {one.id[:6]} completes chk-{one.counter}")
         while len(one.retained) > 1 + (self.serial % 2):
             self.discard(one, one.retained.pop(0))
-        self.tell(one)
+        self.collect(one)
 
     def discard(self, one: Job, old: Snapshot) -> None:
         still = {path for each in one.retained for path in each.paths}
@@ -201,7 +202,7 @@ class Story:
             while one.retained:
                 self.discard(one, one.retained.pop(0))
         self.say(f"{one.cluster} {one.id[:6]} ends {state}")
-        self.tell(one)
+        self.collect(one)
 
     def savepoint(self, one: Job) -> None:
         one.counter += 1
@@ -240,18 +241,19 @@ class Story:
 
     # What an installation sees
 
-    def tell(self, one: Job, aborted: int = 0) -> None:
+    def collect(self, one: Job, aborted: int = 0) -> None:
         if self.is_busy:  # the database that is open sees it at once, the other one later
-            self._tell(one, aborted)
+            self.write_row(one, aborted)
             return
         for weir in self.weirs:
-            if weir.installed and one.cluster not in weir.blind:
+            if weir.installed and one.cluster not in weir.unseen:
                 with weir.open():
-                    self._tell(one, aborted)
+                    self.write_row(one, aborted)
 
-    def _tell(self, one: Job, aborted: int = 0) -> None:
+    def write_row(self, one: Job, aborted: int = 0) -> None:
+        """Writes the job's row as it is now."""
         last = one.completed[-1] if one.completed else None
-        told = {
+        columns = {
             "state": one.state,
             "terminal": not one.runs,
             "start_time": one.started,
@@ -269,8 +271,8 @@ class Story:
             },
         }
         rows = JobCurrent.objects.filter(cluster=one.cluster, job_id=one.id)
-        if not rows.update(**told):
-            job(one.cluster, at=timezone.now(), job_id=one.id, **told)
+        if not rows.update(**columns):
+            job(one.cluster, at=timezone.now(), job_id=one.id, **columns)
         if aborted:
             now, row = timezone.now(), rows.get()
             why = {"outcome": "expired", "end_time": now, "reason": "CHECKPOINT_EXPIRED"}
@@ -287,12 +289,12 @@ class Story:
             newest = {(one.cluster, one.id): one for one in self.jobs}
             for one in newest.values():
                 if one.runs or self.chance(0.6):
-                    self._tell(one)
+                    self.write_row(one)
             person("ada")
         self.say(f"{weir.name} is installed")
 
     def see(self, weir: Installation) -> None:
-        seen = Cluster.objects.exclude(name__in=weir.blind)
+        seen = Cluster.objects.exclude(name__in=weir.unseen)
         seen.update(last_success_at=timezone.now(), last_collected_at=timezone.now())
 
     def order(self, weir: Installation) -> None:
@@ -310,15 +312,15 @@ class Story:
             if each.installed:
                 with each.open():
                     for one in {(one.cluster, one.id): one for one in self.jobs}.values():
-                        if one.cluster not in each.blind:
+                        if one.cluster not in each.unseen:
                             known = JobCurrent.objects.filter(cluster=one.cluster, job_id=one.id)
                             if one.runs or known.exists():
-                                self._tell(one)
+                                self.write_row(one)
         self.check(before, f"{weir.name}, order {choice:.2f}")
 
     def _order(self, weir: Installation, choice: float) -> None:
-        if weir.blind and self.chance(0.5):
-            weir.blind.clear()
+        if weir.unseen and self.chance(0.5):
+            weir.unseen.clear()
             self.see(weir)
         for root in StorageRoot.objects.filter(attested_at=None) if self.chance(0.6) else ():
             registration.attest(root, "o")
@@ -328,8 +330,8 @@ class Story:
             return
         if choice < 0.5:
             name = self.rng.choice(NAMES)
-            weir.blind ^= {name}
-            self.say(f"{weir.name} sees all but {sorted(weir.blind)}")
+            weir.unseen ^= {name}
+            self.say(f"{weir.name} sees all but {sorted(weir.unseen)}")
             return
         if choice < 0.55:
             for root in StorageRoot.objects.all():
