@@ -27,6 +27,7 @@ from tests.webapp.builders import cluster, fact, job, person
 from tests.webapp.cleanup.test_whole import run
 from tests.webapp.cleanup.worlds import World
 from tests.weir_settings import WeirSettings, below
+from webapp.accounts.models import User
 from webapp.cleanup import applying, orders
 from webapp.cleanup.errors import PlanActionRefused
 from webapp.cleanup.models import CleanupPlan
@@ -278,6 +279,17 @@ class Story:
             why = {"outcome": "expired", "end_time": now, "reason": "CHECKPOINT_EXPIRED"}
             fact(row, aborted, now, **why)
 
+    def collect_again(self, weir: Installation) -> None:
+        with weir.open():
+            for one in self.newest_jobs():
+                known = JobCurrent.objects.filter(cluster=one.cluster, job_id=one.id)
+                if one.cluster not in weir.unseen and (one.runs or known.exists()):
+                    self.write_row(one)
+
+    def newest_jobs(self) -> list[Job]:
+        """The newest run of each job id of a cluster."""
+        return list({(one.cluster, one.id): one for one in self.jobs}.values())
+
     def install(self, weir: Installation) -> None:
         weir.installed = True
         with weir.open():
@@ -286,11 +298,12 @@ class Story:
             for root in self.roots:
                 only = [] if self.common else ["--cluster", root.name.removeprefix("ck-")]
                 run("add_storage_root", str(root), "--attest", "olga", *only)
-            newest = {(one.cluster, one.id): one for one in self.jobs}
-            for one in newest.values():
+            for one in self.newest_jobs():
                 if one.runs or self.chance(0.6):
                     self.write_row(one)
-            person("ada")
+            user = person("ada")
+            user.is_superuser = True
+            user.save()
         self.say(f"{weir.name} is installed")
 
     def see(self, weir: Installation) -> None:
@@ -310,12 +323,7 @@ class Story:
                 self.is_busy = False
         for each in self.weirs:
             if each.installed:
-                with each.open():
-                    for one in {(one.cluster, one.id): one for one in self.jobs}.values():
-                        if one.cluster not in each.unseen:
-                            known = JobCurrent.objects.filter(cluster=one.cluster, job_id=one.id)
-                            if one.runs or known.exists():
-                                self.write_row(one)
+                self.collect_again(each)
         self.check(before, f"{weir.name}, order {choice:.2f}")
 
     def _order(self, weir: Installation, choice: float) -> None:
@@ -374,10 +382,7 @@ class Story:
                 self.apply(weir, plan)
 
     def apply(self, weir: Installation, ready: CleanupPlan) -> None:
-        user = person(f"ada-{CleanupPlan.objects.count()}-{self.rng.getrandbits(30)}")
-        user.is_superuser = True
-        user.save()
-        orders.approve(ready, user, timezone.now())
+        orders.approve(ready, User.objects.get(username="ada"), timezone.now())
         self.say(f"{weir.name} applies {ready.short_name} ({ready.files})")
         run("apply_cleanup", str(ready.name), "--apply", "--json")
         ready.refresh_from_db()
@@ -385,15 +390,11 @@ class Story:
 
     def torn(self) -> None:
         """Counts snapshots that were put back without files that another Weir purged meanwhile."""
-        for metadata in (path for root in self.roots for path in root.rglob("_metadata")):
-            for one in self.jobs:
-                for each in one.completed:
-                    if each.folder == metadata.parent and any(
-                        not path.exists() and path not in self.deleted_by_flink
-                        for path in each.files
-                    ):
-                        self.moved["torn"] += 1
-                        self.say(f"torn: {each.folder}")
+        for each in (each for one in self.jobs for each in one.completed):
+            lost = [path for path in each.files - self.deleted_by_flink if not path.exists()]
+            if lost and (each.folder / "_metadata").exists():
+                self.moved["torn"] += 1
+                self.say(f"torn: {each.folder}")
 
     # The truth
 
@@ -444,21 +445,20 @@ class Story:
 
     def between(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def played(*words: Any, **more: Any) -> Any:
-            hidden: list[tuple[Path, Path]] = []
+            hidden: Path | None = None
             if self.chance(0.3):
                 self.say("meanwhile:")
                 self.flink()
             folders = [path for root in self.roots for path in root.rglob("*") if path.is_dir()]
-            if call.__name__ in ("list_all",) and folders and self.chance(0.06):
-                folder = self.rng.choice(sorted(folders))
-                folder.rename(self.home / "hidden")
-                hidden.append((folder, self.home / "hidden"))
-                self.say(f"listed without {folder}")
+            if call.__name__ == "list_all" and folders and self.chance(0.06):
+                hidden = self.rng.choice(sorted(folders))
+                hidden.rename(self.home / "hidden")
+                self.say(f"listed without {hidden}")
             try:
                 return call(*words, **more)
             finally:
-                for folder, place in hidden:
-                    place.rename(folder)
+                if hidden:
+                    (self.home / "hidden").rename(hidden)
                 if self.chance(0.2):
                     self.say("meanwhile, after:")
                     self.flink()
