@@ -357,7 +357,8 @@ class Story:
             return
         plans = CleanupPlan.objects.all()
         ready = plans.filter(state="planned", files__gt=0).order_by("-id").first()
-        waiting = plans.filter(state="quarantined").order_by("?").first()
+        quarantined = list(plans.filter(state="quarantined").order_by("id"))
+        waiting = self.rng.choice(quarantined) if quarantined else None
         if waiting and choice > 0.85:
             verb = "undo" if self.chance(0.3) else "purge"
             if verb == "purge" and waiting.purge_at and waiting.purge_at > timezone.now():
