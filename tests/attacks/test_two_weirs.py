@@ -10,24 +10,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from io import StringIO
-from os import utime
 from pathlib import Path
 from random import Random
 from typing import Any
-from uuid import UUID
 
 import pytest
 import time_machine
 from django.core.cache import cache
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 from django.utils import timezone
 
 from tests.attacks.scale import examples
-from tests.ingest.metadata import writing as w
+from tests.migrated import home_with_database
 from tests.webapp.builders import cluster, fact, job, person
+from tests.webapp.cleanup.test_whole import run
+from tests.webapp.cleanup.worlds import World
 from tests.weir_settings import WeirSettings, below
+from webapp.accounts.models import User
 from webapp.cleanup import applying, orders
 from webapp.cleanup.errors import PlanActionRefused
 from webapp.cleanup.models import CleanupPlan
@@ -86,11 +86,11 @@ class Job:
 class Installation:
     """One Weir: its database and folders."""
 
-    def __init__(self, name: str, home: Path, template: Path, weir: WeirSettings) -> None:
+    def __init__(self, name: str, home: Path, weir: WeirSettings) -> None:
         self.name, self.home, self.weir = name, home, weir
-        home.mkdir()
-        shutil.copy(template, home / "weir.sqlite3")
-        self.blind: set[str] = set()
+        home_with_database(home)
+        self.unseen: set[str] = set()
+        """Clusters that it cannot collect now."""
         self.installed = False
 
     @contextmanager
@@ -103,10 +103,9 @@ class Installation:
 
 
 class Story:
-    def __init__(
-        self, home: Path, seed: int, template: Path, weir: WeirSettings, clock: Any
-    ) -> None:
+    def __init__(self, home: Path, seed: int, weir: WeirSettings, clock: Any) -> None:
         self.rng, self.clock, self.home = Random(seed), clock, home
+        self.world = World(home, self.rng)
         self.log: list[str] = []
         self.jobs: list[Job] = []
         self.savepoints: list[Snapshot] = []
@@ -118,7 +117,7 @@ class Story:
         self.roots = [home / "ck"] if self.common else [home / f"ck-{name}" for name in NAMES]
         for root in self.roots:
             root.mkdir()
-        self.weirs = [Installation(name, home / name, template, weir) for name in ("A", "B")]
+        self.weirs = [Installation(name, home / name, weir) for name in ("A", "B")]
         self.moved: dict[str, int] = {"moved": 0, "purged": 0, "undone": 0, "torn": 0}
 
     def say(self, text: str) -> None:
@@ -134,22 +133,10 @@ class Story:
 
     def write(self, folder: Path) -> Path:
         self.serial += 1
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / str(UUID(int=self.rng.getrandbits(128)))
-        path.write_bytes(self.rng.randbytes(20 + self.serial % 50))
-        utime(path, (timezone.now().timestamp(),) * 2)
-        return path
+        return self.world.file(folder, at=timezone.now(), size=20 + self.serial % 50)
 
     def write_metadata(self, folder: Path, number: int, files: frozenset[Path]) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        shared = {
-            f"{place:06}.sst": w.file(path.stat().st_size, f"file:{path}")
-            for place, path in enumerate(sorted(files))
-        }
-        state = w.incremental(w.byte_stream("meta", b"meta"), shared, {}, new=True)
-        body = w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=state)])], checkpoint=number)
-        (folder / "_metadata").write_bytes(body)
-        utime(folder / "_metadata", (timezone.now().timestamp(),) * 2)
+        self.world.snapshot(folder, number, sorted(files), at=timezone.now())
 
     def start(self, name: str, base: Snapshot | None = None, mode: str = "") -> None:
         for other in self.jobs:
@@ -165,7 +152,7 @@ class Story:
             base.of.retained = [one for one in base.of.retained if one is not base]
         self.jobs.append(new)
         self.say(f"{name} starts {job_id[:6]} from {base and base.folder} {mode}")
-        self.tell(new)
+        self.collect(new)
 
     def checkpoint(self, one: Job) -> None:
         one.counter += 1
@@ -181,7 +168,7 @@ class Story:
         one.owned |= own
         if self.chance(0.15):  # it aborts, and its files stay
             self.say(f"{one.cluster} {one.id[:6]} aborts chk-{one.counter}")
-            self.tell(one, aborted=one.counter)
+            self.collect(one, aborted=one.counter)
             return
         inherited: set[Path] = set()
         is_own = before is not None and before.of is one
@@ -196,7 +183,7 @@ class Story:
         self.say(f"{one.cluster} {one.id[:6]} completes chk-{one.counter}")
         while len(one.retained) > 1 + (self.serial % 2):
             self.discard(one, one.retained.pop(0))
-        self.tell(one)
+        self.collect(one)
 
     def discard(self, one: Job, old: Snapshot) -> None:
         still = {path for each in one.retained for path in each.paths}
@@ -216,7 +203,7 @@ class Story:
             while one.retained:
                 self.discard(one, one.retained.pop(0))
         self.say(f"{one.cluster} {one.id[:6]} ends {state}")
-        self.tell(one)
+        self.collect(one)
 
     def savepoint(self, one: Job) -> None:
         one.counter += 1
@@ -255,18 +242,19 @@ class Story:
 
     # What an installation sees
 
-    def tell(self, one: Job, aborted: int = 0) -> None:
+    def collect(self, one: Job, aborted: int = 0) -> None:
         if self.is_busy:  # the database that is open sees it at once, the other one later
-            self._tell(one, aborted)
+            self.write_row(one, aborted)
             return
         for weir in self.weirs:
-            if weir.installed and one.cluster not in weir.blind:
+            if weir.installed and one.cluster not in weir.unseen:
                 with weir.open():
-                    self._tell(one, aborted)
+                    self.write_row(one, aborted)
 
-    def _tell(self, one: Job, aborted: int = 0) -> None:
+    def write_row(self, one: Job, aborted: int = 0) -> None:
+        """Writes the job's row as it is now."""
         last = one.completed[-1] if one.completed else None
-        told = {
+        columns = {
             "state": one.state,
             "terminal": not one.runs,
             "start_time": one.started,
@@ -284,12 +272,23 @@ class Story:
             },
         }
         rows = JobCurrent.objects.filter(cluster=one.cluster, job_id=one.id)
-        if not rows.update(**told):
-            job(one.cluster, at=timezone.now(), job_id=one.id, **told)
+        if not rows.update(**columns):
+            job(one.cluster, at=timezone.now(), job_id=one.id, **columns)
         if aborted:
             now, row = timezone.now(), rows.get()
             why = {"outcome": "expired", "end_time": now, "reason": "CHECKPOINT_EXPIRED"}
             fact(row, aborted, now, **why)
+
+    def collect_again(self, weir: Installation) -> None:
+        with weir.open():
+            for one in self.newest_jobs():
+                known = JobCurrent.objects.filter(cluster=one.cluster, job_id=one.id)
+                if one.cluster not in weir.unseen and (one.runs or known.exists()):
+                    self.write_row(one)
+
+    def newest_jobs(self) -> list[Job]:
+        """The newest run of each job id of a cluster."""
+        return list({(one.cluster, one.id): one for one in self.jobs}.values())
 
     def install(self, weir: Installation) -> None:
         weir.installed = True
@@ -298,21 +297,17 @@ class Story:
                 cluster(name, at=timezone.now())
             for root in self.roots:
                 only = [] if self.common else ["--cluster", root.name.removeprefix("ck-")]
-                self.run("add_storage_root", str(root), "--attest", "olga", *only)
-            newest = {(one.cluster, one.id): one for one in self.jobs}
-            for one in newest.values():
+                run("add_storage_root", str(root), "--attest", "olga", *only)
+            for one in self.newest_jobs():
                 if one.runs or self.chance(0.6):
-                    self._tell(one)
-            person("ada")
+                    self.write_row(one)
+            user = person("ada")
+            user.is_superuser = True
+            user.save()
         self.say(f"{weir.name} is installed")
 
-    def run(self, *words: str) -> str:
-        out = StringIO()
-        call_command(*words, stdout=out)
-        return out.getvalue()
-
     def see(self, weir: Installation) -> None:
-        seen = Cluster.objects.exclude(name__in=weir.blind)
+        seen = Cluster.objects.exclude(name__in=weir.unseen)
         seen.update(last_success_at=timezone.now(), last_collected_at=timezone.now())
 
     def order(self, weir: Installation) -> None:
@@ -328,28 +323,23 @@ class Story:
                 self.is_busy = False
         for each in self.weirs:
             if each.installed:
-                with each.open():
-                    for one in {(one.cluster, one.id): one for one in self.jobs}.values():
-                        if one.cluster not in each.blind:
-                            known = JobCurrent.objects.filter(cluster=one.cluster, job_id=one.id)
-                            if one.runs or known.exists():
-                                self._tell(one)
+                self.collect_again(each)
         self.check(before, f"{weir.name}, order {choice:.2f}")
 
     def _order(self, weir: Installation, choice: float) -> None:
-        if weir.blind and self.chance(0.5):
-            weir.blind.clear()
+        if weir.unseen and self.chance(0.5):
+            weir.unseen.clear()
             self.see(weir)
         for root in StorageRoot.objects.filter(attested_at=None) if self.chance(0.6) else ():
             registration.attest(root, "o")
         if choice < 0.45:
             self.say(f"{weir.name} audits")
-            self.run("audit_storage")
+            run("audit_storage")
             return
         if choice < 0.5:
             name = self.rng.choice(NAMES)
-            weir.blind ^= {name}
-            self.say(f"{weir.name} sees all but {sorted(weir.blind)}")
+            weir.unseen ^= {name}
+            self.say(f"{weir.name} sees all but {sorted(weir.unseen)}")
             return
         if choice < 0.55:
             for root in StorageRoot.objects.all():
@@ -367,14 +357,15 @@ class Story:
             return
         plans = CleanupPlan.objects.all()
         ready = plans.filter(state="planned", files__gt=0).order_by("-id").first()
-        waiting = plans.filter(state="quarantined").order_by("?").first()
+        quarantined = list(plans.filter(state="quarantined").order_by("id"))
+        waiting = self.rng.choice(quarantined) if quarantined else None
         if waiting and choice > 0.85:
             verb = "undo" if self.chance(0.3) else "purge"
             if verb == "purge" and waiting.purge_at and waiting.purge_at > timezone.now():
                 self.clock.move_to(waiting.purge_at + timedelta(hours=1))
                 self.see(weir)
             self.say(f"{weir.name} {verb}s {waiting.short_name}")
-            self.run("apply_cleanup", str(waiting.name), f"--{verb}", "--json")
+            run("apply_cleanup", str(waiting.name), f"--{verb}", "--json")
             waiting.refresh_from_db()
             self.moved["purged"] += waiting.counts("purge").get("purged", 0)
             self.moved["undone"] += waiting.counts("undo").get("restored", 0)
@@ -383,8 +374,8 @@ class Story:
         elif ready and choice > 0.7:
             self.apply(weir, ready)
         else:
-            self.run("audit_storage")
-            self.run("plan_cleanup", *(["--waste"] if self.chance(0.7) else []), "--json")
+            run("audit_storage")
+            run("plan_cleanup", *(["--waste"] if self.chance(0.7) else []), "--json")
             plan = CleanupPlan.objects.latest("id")
             self.say(f"{weir.name} plans {plan.files}")
             if plan.files and self.chance(0.6):
@@ -392,26 +383,19 @@ class Story:
                 self.apply(weir, plan)
 
     def apply(self, weir: Installation, ready: CleanupPlan) -> None:
-        user = person(f"ada-{CleanupPlan.objects.count()}-{self.rng.getrandbits(30)}")
-        user.is_superuser = True
-        user.save()
-        orders.approve(ready, user, timezone.now())
+        orders.approve(ready, User.objects.get(username="ada"), timezone.now())
         self.say(f"{weir.name} applies {ready.short_name} ({ready.files})")
-        self.run("apply_cleanup", str(ready.name), "--apply", "--json")
+        run("apply_cleanup", str(ready.name), "--apply", "--json")
         ready.refresh_from_db()
         self.moved["moved"] += ready.counts("apply").get("quarantined", 0)
 
     def torn(self) -> None:
         """Counts snapshots that were put back without files that another Weir purged meanwhile."""
-        for metadata in (path for root in self.roots for path in root.rglob("_metadata")):
-            for one in self.jobs:
-                for each in one.completed:
-                    if each.folder == metadata.parent and any(
-                        not path.exists() and path not in self.deleted_by_flink
-                        for path in each.files
-                    ):
-                        self.moved["torn"] += 1
-                        self.say(f"torn: {each.folder}")
+        for each in (each for one in self.jobs for each in one.completed):
+            lost = [path for path in each.files - self.deleted_by_flink if not path.exists()]
+            if lost and (each.folder / "_metadata").exists():
+                self.moved["torn"] += 1
+                self.say(f"torn: {each.folder}")
 
     # The truth
 
@@ -462,21 +446,20 @@ class Story:
 
     def between(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def played(*words: Any, **more: Any) -> Any:
-            hidden: list[tuple[Path, Path]] = []
+            hidden: Path | None = None
             if self.chance(0.3):
                 self.say("meanwhile:")
                 self.flink()
             folders = [path for root in self.roots for path in root.rglob("*") if path.is_dir()]
-            if call.__name__ in ("list_all",) and folders and self.chance(0.06):
-                folder = self.rng.choice(sorted(folders))
-                folder.rename(self.home / "hidden")
-                hidden.append((folder, self.home / "hidden"))
-                self.say(f"listed without {folder}")
+            if call.__name__ == "list_all" and folders and self.chance(0.06):
+                hidden = self.rng.choice(sorted(folders))
+                hidden.rename(self.home / "hidden")
+                self.say(f"listed without {hidden}")
             try:
                 return call(*words, **more)
             finally:
-                for folder, place in hidden:
-                    place.rename(folder)
+                if hidden:
+                    (self.home / "hidden").rename(hidden)
                 if self.chance(0.2):
                     self.say("meanwhile, after:")
                     self.flink()
@@ -486,26 +469,22 @@ class Story:
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> Iterator[Path]:
-    """An empty database in a file; afterwards the connection leads where it led."""
-    path = tmp_path_factory.mktemp("template") / "weir.sqlite3"
+def connection_kept(django_db_blocker: Any) -> Iterator[None]:
+    """Tests may open other databases; afterwards the connection leads where it led."""
     name, held = connection.settings_dict["NAME"], connection.connection
     with django_db_blocker.unblock():
         connection.connection = None
-        connection.settings_dict["NAME"] = str(path)
-        call_command("migrate", verbosity=0, interactive=False)
-        connection.close()
-        yield path
+        yield
         connection.close()
         connection.settings_dict["NAME"], connection.connection = name, held
 
 
 def play(
-    tmp_path: Path, seed: int, template: Path, weir: WeirSettings, patch: pytest.MonkeyPatch
+    tmp_path: Path, seed: int, weir: WeirSettings, patch: pytest.MonkeyPatch
 ) -> dict[str, int]:
     patch.delenv("SPARK_REMOTE", raising=False)
     with time_machine.travel(datetime.now().astimezone(), tick=False) as clock:
-        story = Story(tmp_path, seed, template, weir, clock)
+        story = Story(tmp_path, seed, weir, clock)
         patch.setattr(audit_run, "_write_request", story.between(audit_run._write_request))
         patch.setattr(listings, "list_all", story.between(listings.list_all))
         patch.setattr(applying.Applying, "_treat", story.between(applying.Applying._treat))
@@ -522,9 +501,10 @@ def play(
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("connection_kept")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_that_a_job_needs_goes(
-    tmp_path: Path, seed: int, template: Path, weir: WeirSettings, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, seed: int, weir: WeirSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved = play(tmp_path, seed, template, weir, monkeypatch)
+    moved = play(tmp_path, seed, weir, monkeypatch)
     assert moved["moved"] and not moved["torn"]

@@ -21,7 +21,7 @@ import pytest
 
 from tests.integration.raw_checkpoints import RawCheckpoints, raw_checkpoints
 from tests.integration.running import ASK_AGAIN_S, RunningWeir, until
-from tests.integration.test_disturbed import LOOPBACK, listen, told_by
+from tests.integration.test_disturbed import LOOPBACK, told_by
 from tests.lab.cluster import Lab, start
 from tests.lab.rest import call_or_none
 from tests.postgresql import NOT_FOR_POWER_CUTS, killed, migrated_database, postgresql, stopped
@@ -239,7 +239,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         assert weir.sign_in(*weir.printed_sign_in())
         watched = Watched(lab, weir, database, url, receiver)
         watched.story.jobs[lab.job_id] = "lab-declined"
-        listen(weir, receiver)
+        weir.add_endpoint(f"{receiver.url}/ok")
         added = weir.manage("add_cluster", CLUSTER, lab.url, "--logs", lab.log_glob)
         assert added.returncode == 0, added.stdout + added.stderr
         watched.is_covered("nothing", lab.job_id)

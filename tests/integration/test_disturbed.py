@@ -41,10 +41,6 @@ def load(weir: RunningWeir, name: str) -> None:
     assert run.returncode in (0, 1), run.stderr
 
 
-def listen(weir: RunningWeir, receiver: Receiver) -> None:
-    weir.add_endpoint(f"{receiver.url}/ok")
-
-
 def all_told(weir: RunningWeir) -> None:
     """Wait until nothing is left to be judged, told or sent."""
     left = """SELECT (SELECT count(*) FROM findings_finding WHERE to_alert),
@@ -103,7 +99,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
         RunningWeir(calm, WEIR_DEMO="false", WEIR_SPARK_INTERVAL_S="3600", **LOOPBACK) as weir,
     ):
         weir.wait_up()
-        listen(weir, receiver)
+        weir.add_endpoint(f"{receiver.url}/ok")
         for name in RECORDINGS:
             load(weir, name)
         assert weir.manage("run_pipeline").returncode == 0
@@ -124,7 +120,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
         ) as weir,
     ):
         weir.wait_up()
-        listen(weir, receiver)
+        weir.add_endpoint(f"{receiver.url}/ok")
         for name, disturb in zip(RECORDINGS, DISTURBANCES, strict=True):
             _load_disturbed(weir, name, disturb)
         until(

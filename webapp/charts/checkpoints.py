@@ -2,6 +2,7 @@
 
 import itertools
 import statistics
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -201,9 +202,9 @@ def _mark_kind(bar: CheckpointBar) -> str:
 
 def _marks(bars: Sequence[tuple[CheckpointBar, str]], y: float) -> list[dict[str, Any]]:
     """The outcomes at the height ``y``. ``bars``: with their hover texts."""
-    by_kind: dict[str, list[tuple[CheckpointBar, str]]] = {kind: [] for kind in _MARKS}
+    by_kind: dict[str, list[tuple[CheckpointBar, str]]] = defaultdict(list)
     for bar, hover_text in bars:
-        by_kind.setdefault(_mark_kind(bar), []).append((bar, hover_text))
+        by_kind[_mark_kind(bar)].append((bar, hover_text))
     traces = []
     for kind, (name, symbol, colour) in _MARKS.items():
         of_kind = by_kind[kind]

@@ -7,6 +7,7 @@ from django.db.models import DateTimeField, Exists, ExpressionWrapper, OuterRef,
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.taskmanager_lives import WORDS
 from spark_jobs.serving import TASKMANAGER_LOSSES
+from webapp.fleet.attempts import Job
 from webapp.fleet.models import JobAnnotation
 from webapp.hosts.models import TaskManagerLife
 from webapp.lib.messages.rendering import localised
@@ -14,8 +15,6 @@ from webapp.lib.messages.rendering import localised
 MOST_AT_ONCE = 500
 _DATED_WITHIN = timedelta(seconds=1)
 """Annotations are dated to the full second."""
-
-Job = tuple[str, str]
 
 
 def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":

@@ -15,6 +15,7 @@ from spark_jobs.diagnosis.statistics import at_least_by_chance
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding, FindingHost
+from webapp.fleet.attempts import Job
 from webapp.fleet.models import JobCurrent
 from webapp.hosts.days import whole_days
 from webapp.hosts.lives import jobs_that_lost, lost
@@ -34,8 +35,6 @@ NOTABLE = 2.0
 LEAST_EVENTS = 3
 MOST_CHANCE = 0.05
 """If subtasks were equally likely: three of three events on one of two hosts are not notable."""
-
-Job = tuple[str, str]
 
 
 @dataclass(frozen=True)

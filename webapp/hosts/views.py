@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 from spark_jobs.fold.taskmanager_lives import reason_of
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import FindingState
+from webapp.fleet.attempts import Job
 from webapp.fleet.badges import JOB_BADGES
 from webapp.fleet.filters import ClusterLabels
 from webapp.fleet.list_controls import clusters_control
@@ -20,7 +21,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts import lookup
 from webapp.hosts.filters import HostsFilters
 from webapp.hosts.lives import ended_words, jobs_that_lost, lost
-from webapp.hosts.lookup import Job, job_name, known_jobs
+from webapp.hosts.lookup import job_name, known_jobs
 from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.lib import scopes

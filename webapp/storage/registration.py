@@ -17,8 +17,8 @@ from webapp.storage.auditing.audit_request import refuse_overlap, spellings
 from webapp.storage.models import StorageRoot
 from webapp.storage.suggestions import above_entropy
 
-ENTERED = ("uri", "read_at", "kind", "enabled", "quarantine_uri")
-"""Others are not saved: somebody may withdraw the attestation meanwhile."""
+ENTERED = ("read_at", "kind", "enabled", "quarantine_uri")
+"""Only these and the URI are saved: somebody may withdraw the attestation meanwhile."""
 
 
 def parse_root(entered: str, read_at: str) -> Root:
@@ -60,7 +60,7 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
     row.quarantine_uri = _quarantine_uri(row)
     row.full_clean()
     with transaction.atomic():
-        row.save(update_fields=ENTERED if row.pk else None)
+        row.save(update_fields=("uri", *ENTERED) if row.pk else None)
         row.clusters.set(clusters)
     return row
 

@@ -16,7 +16,7 @@ from spark_jobs.diagnosis.operator_growth import Growth, growth
 from spark_jobs.diagnosis.storage_samples import OperatorStateTrend
 from webapp.analyses.starts.job_starts import Restored, Start, job_starts
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.outages import outages
+from webapp.checkpoints.outages import DATED_WITHIN, outages
 from webapp.fleet.models import JobCurrent, JobStart
 from webapp.lib.outage import Outage
 from webapp.storage.operator_growth import operator_trends
@@ -26,8 +26,6 @@ from webapp.storage.xray.location import NotLocated, find_metadata
 
 HISTORY = timedelta(days=30)
 MOST_OBSERVED = 200
-DATED_WITHIN = timedelta(seconds=1)
-"""The greatest difference between the times of a restart in REST and in the log."""
 _JOB_IN_PATH = re.compile(r"/([0-9a-f]{32})/chk-\d+")
 CHECKPOINT, SAVEPOINT, LOCAL = "checkpoint", "savepoint", "local"
 

@@ -16,18 +16,19 @@ class StorageRoots(Kind):
     """What a person attests of a root is no part of it: a file cannot."""
 
     name = "storage_roots"
-    columns = frozenset(ENTERED)
+    columns = frozenset({"uri", *ENTERED})
     required = ("uri",)
 
     @cached_property
     def properties(self) -> dict[str, dict[str, Any]]:
-        return {name: property_of(StorageRoot._meta.get_field(name)) for name in ENTERED} | {
+        return {
             "uri": {
                 "type": "string",
                 "minLength": 1,
                 "maxLength": 1_000,
                 "description": "as in Flink's configuration, such as s3://bucket/flink",
             },
+            **{name: property_of(StorageRoot._meta.get_field(name)) for name in ENTERED},
             "clusters": {
                 "type": "array",
                 "items": {"type": "string"},
@@ -45,18 +46,18 @@ class StorageRoots(Kind):
         return entry | {"uri": root.uri, "read_at": root.read_at or "", "clusters": clusters}
 
     def entry(self, row: StorageRoot) -> Entry:
-        columns = {name: getattr(row, name) for name in ENTERED}
+        columns = {name: getattr(row, name) for name in ("uri", *ENTERED)}
         clusters = sorted(cluster.name for cluster in row.clusters.all()) if row.pk else []
         return self.without_defaults({**columns, "clusters": clusters})
 
     def write(self, row: Any | None, entry: Entry, secrets: Mapping[str, str]) -> list[str]:
-        root = cast("StorageRoot", row or StorageRoot())
+        root = cast("StorageRoot", row or StorageRoot(uri=entry["uri"]))
         names = entry.get("clusters", [])
         clusters = list(Cluster.objects.filter(name__in=names))
         if unknown := {*names} - {cluster.name for cluster in clusters}:
             raise InputRefused(f"Unknown clusters: {', '.join(sorted(unknown))}.")
         for column in ENTERED:
-            setattr(root, column, entry.get(column, self.properties[column].get("default")))
+            setattr(root, column, entry.get(column, self.properties[column]["default"]))
         save(root, clusters)
         audit_now(timezone.now())
         return []
