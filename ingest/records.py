@@ -326,6 +326,9 @@ class VertexGauges:
         None
     )
     offset_commits_failed: Annotated[int | None, "those that failed", "commits"] = None
+    uncommitted_records: Annotated[
+        int | None, "of a Kafka source: read after the newest committed offsets", "records"
+    ] = None
     received_watermark_ms: Annotated[
         int | None,
         "of a vertex with several inputs: epoch, the least of the inputs; null = none yet, "

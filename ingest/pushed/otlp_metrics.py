@@ -40,6 +40,8 @@ LABELS = (
     "operator_id",
     "tm_id",
     "host",
+    "topic",
+    "partition",
 )
 MAX_LABEL_CHARS = 1_000
 MAX_NAME_CHARS = 300

@@ -95,6 +95,7 @@ class VertexGauges:
     behind_latest_ms: int | None = None
     offset_commits: int | None = None
     offset_commits_failed: int | None = None
+    uncommitted_records: int | None = None
     received_watermark_ms: int | None = None
     sent_watermark_ms: int | None = None
 

@@ -6,7 +6,7 @@ minimum, maximum and sum. Names begin with operator and state
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ingest.flink_rest.payloads.event_time import RECEIVED, SENT
@@ -43,6 +43,12 @@ EVENT_TIME: dict[str, tuple[str, str]] = {
 }
 """Requested only for vertices with several inputs and their feeders: every operator has them."""
 MOST_NAMES, MOST_NAME_CHARS = 120, 300
+READ, COMMITTED = "currentOffset", "committedOffset"
+MOST_PARTITIONS = 40
+"""Of one vertex. The offsets of more are not requested: they would be many requests a minute."""
+_OFFSET = re.compile(
+    rf"(.*KafkaSourceReader\.topic\..+\.partition\.[0-9]+)\.({READ}|{COMMITTED})", re.DOTALL
+)
 _BY_ENDING = {
     end: (place, column, aggregate)
     for place, (column, (end, aggregate)) in enumerate({**GAUGES, **EVENT_TIME}.items())
@@ -66,17 +72,24 @@ def listed_names(body: Any) -> list[str]:
     return [name for name in names if len(name) <= MOST_NAME_CHARS and "," not in name]
 
 
-def names_to_request(names: Iterable[str]) -> list[str]:
+def names_to_request(names: Sequence[str]) -> list[str]:
     entries = ((_column_of(name), name) for name in names)
     ranked = ((entry[0], name) for entry, name in entries if entry and entry[1] in GAUGES)
-    return [name for _, name in sorted(ranked)[:MOST_NAMES]]
+    offsets = [name for name in names if _OFFSET.fullmatch(name)]
+    return [
+        *(name for _, name in sorted(ranked)[:MOST_NAMES]),
+        *(offsets if len(offsets) <= 2 * MOST_PARTITIONS else ()),
+    ]
 
 
 def gauges(body: Any) -> dict[str, tuple[str, float]]:
+    """Column, or name of a partition's offset → aggregate and value."""
     totals: dict[str, tuple[str, float]] = {}
     for place, item in elements(body):
         fields = Fields(item, place)
-        entry = _column_of(fields.required_text("id"))
+        name = fields.required_text("id")
+        is_offset = _OFFSET.fullmatch(name)
+        entry = (0, name, "max") if is_offset else _column_of(name)
         if entry is None:
             continue
         _, column, aggregate = entry
@@ -84,7 +97,7 @@ def gauges(body: Any) -> dict[str, tuple[str, float]]:
         if (
             isinstance(value, int | float)
             and not isinstance(value, bool)
-            and is_known(column, value)
+            and (is_offset or is_known(column, value))
         ):
             previous = totals.get(column)
             totals[column] = (
@@ -99,7 +112,26 @@ def combine(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
     for part in parts:
         for column, (aggregate, value) in part.items():
             sums[column] = value if column not in sums else add_to(aggregate, sums[column], value)
-    return {column: round(value) for column, value in sums.items()}
+    offsets = {
+        (match[1], match[2]): sums.pop(name)
+        for name in list(sums)
+        if (match := _OFFSET.fullmatch(name))
+    }
+    return {column: round(value) for column, value in (sums | uncommitted(offsets)).items()}
+
+
+def uncommitted(offsets: Mapping[tuple[str, str], float]) -> dict[str, float]:
+    """``offsets``: (partition, ``READ`` or ``COMMITTED``) → offset; below 0: nothing was read, or
+    committed, since the task began. Empty if a partition was read and its commit is unknown.
+
+    A commit names the next offset to read. Source: ``KafkaSourceReaderMetrics``.
+    """
+    read = {partition: at for (partition, which), at in offsets.items() if which == READ}
+    committed = {partition: offsets.get((partition, COMMITTED), -1) for partition in read}
+    if not read or any(at >= 0 > committed[partition] for partition, at in read.items()):
+        return {}
+    records = (max(0, at + 1 - committed[partition]) for partition, at in read.items() if at >= 0)
+    return {"uncommitted_records": sum(records)}
 
 
 def _column_of(name: str) -> tuple[int, str, str] | None:

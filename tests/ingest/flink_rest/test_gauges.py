@@ -9,6 +9,7 @@ from ingest.flink_rest.limits import MAX_PATH_BYTES
 from ingest.flink_rest.metric_names import packed_paths
 from ingest.flink_rest.payloads.gauges import (
     MOST_NAMES,
+    MOST_PARTITIONS,
     combine,
     gauges,
     listed_names,
@@ -41,7 +42,7 @@ def test_only_names_that_feed_a_figure_are_asked_for() -> None:
     ]
     assert names_to_request(listed_names([])) == []
     assert (
-        len(names_to_request(f"op.s{number}.rocksdb.background-errors" for number in range(1000)))
+        len(names_to_request([f"op.s{number}.rocksdb.background-errors" for number in range(1000)]))
         == MOST_NAMES
     )
     for bad in ({}, [1], [{"name": "x"}]):
@@ -93,3 +94,38 @@ def test_requests_are_short_enough_and_ask_for_everything() -> None:
         name.replace("%20", " ") for path in paths for name in path.partition("&get=")[2].split(",")
     ]
     assert got == asked
+
+
+def offsets(partition: int, read: float, committed: float) -> list[dict[str, object]]:
+    head = f"Source__log.KafkaSourceReader.topic.orders.eu.partition.{partition}"
+    return [
+        figure(f"{head}.currentOffset", read, read, read),
+        figure(f"{head}.committedOffset", committed, committed, committed),
+    ]
+
+
+def test_records_after_the_commits_of_kafka_are_counted_by_partition_over_all_answers() -> None:
+    read, committed = offsets(0, 99, 60)
+    assert combine([gauges([read, *offsets(1, 9, 10)]), gauges([committed])]) == {
+        "uncommitted_records": 40
+    }
+
+
+def test_a_partition_without_a_record_since_its_task_began_has_none_after_its_commit() -> None:
+    parts = [gauges([*offsets(0, -1, 5_000), *offsets(1, 9, 5), *offsets(2, -1, -1)])]
+    assert combine(parts) == {"uncommitted_records": 5}
+
+
+def test_what_is_not_committed_is_unknown_until_each_partition_that_was_read_has_a_commit() -> None:
+    assert combine([gauges([*offsets(0, 99, 60), *offsets(1, 9, -1)])]) == {}
+    assert combine([gauges(offsets(0, -1, -1)[1:])]) == {}
+
+
+def test_offsets_of_very_many_partitions_are_not_asked_for() -> None:
+    def asked(partitions: int) -> list[str]:
+        return names_to_request(
+            [str(one["id"]) for number in range(partitions) for one in offsets(number, 0, 0)]
+        )
+
+    assert len(asked(MOST_PARTITIONS)) == 2 * MOST_PARTITIONS
+    assert asked(MOST_PARTITIONS + 1) == []

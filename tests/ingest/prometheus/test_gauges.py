@@ -105,6 +105,21 @@ def test_an_input_without_a_watermark_yet_is_unknown_and_no_row_is_made_of_it():
     assert told(gauge("operator_currentInput1Watermark", -(2**63))) == []
 
 
+def offset(which, partition, value, subtask="0"):
+    name = f"operator_KafkaSourceReader_topic_partition_{which}Offset"
+    return gauge(name, value, topic="orders", partition=partition, subtask_index=subtask)
+
+
+def test_records_after_the_commits_of_kafka_are_counted_by_partition():
+    (row,) = told(
+        offset("current", "0", 99),
+        offset("committed", "0", 60),
+        offset("current", "1", -1, subtask="1"),
+        offset("committed", "1", 5_000, subtask="1"),
+    )
+    assert row.uncommitted_records == 40
+
+
 def test_the_query_is_of_one_job_and_within_the_matchers_of_its_cluster():
     query = gauges_query('{cluster="lab"}', JOB)
     assert query.count(f'job_id="{JOB}",cluster="lab"}}') == query.count("{") == 3

@@ -136,6 +136,7 @@ SOURCE_FIGURES = (
     "behind_latest_ms",
     "offset_commits",
     "offset_commits_failed",
+    "uncommitted_records",
 )
 ROCKSDB_FIGURES = tuple(
     name

@@ -481,6 +481,16 @@ def _connector_facts(lags: JobSources) -> Iterator[Fact]:
                     succeeded=source.gauges.get("offset_commits") or 0,
                 ),
             )
+        if (uncommitted := source.gauges.get("uncommitted_records")) is not None:
+            yield Fact(
+                "uncommitted_records",
+                message("Kafka: records of {name:name} after its commits", name=source.name),
+                uncommitted,
+                "count",
+                message(
+                    "read, not yet committed: the lag of the consumer group is that much higher"
+                ),
+            )
         gauges: tuple[tuple[str, str, Unit], ...] = (
             (
                 "behind_latest_ms",
