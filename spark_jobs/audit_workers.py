@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ingest.parquet_stream import ParquetStream
+from ingest.parquet_stream import open_parquet
 from spark_jobs.arrow_schemas import schema
 from spark_jobs.storage.audit import Step
 
@@ -111,6 +111,6 @@ def write(rows: pa.Table, file: str) -> str:
 
 
 def read(file: str, schema: pa.Schema | None) -> pa.Table:
-    with fsspec.open(file, "rb") as handle, ParquetStream(handle) as parquet:
+    with open_parquet(file) as parquet:
         rows = parquet.read()
     return rows if schema is None else rows.select(schema.names).cast(schema)

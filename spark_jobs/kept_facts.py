@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
 
-from ingest.lake.commit_attempts import commit_attempts
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
-from ingest.lake.derived_commits import staged_commit
+from ingest.lake.derived_commits import commit
 from ingest.lake.reader import LakeReader
 from spark_jobs.manifest import BadManifest, Manifest
 from spark_jobs.previous_run import PreviousLost
@@ -116,21 +115,21 @@ def _number(run: Run) -> int:
 def _commit(
     lake: LakeReader, run: Manifest, part: int, rows: Sequence[pa.RecordBatch], is_last: bool
 ) -> int:
-    for attempt in commit_attempts():
-        with attempt, staged_commit(lake, TABLE) as (delta, version):
-            versions = (delta.transaction_version(name) or 0 for name in Progress._fields)
-            stored = Progress(*versions)
-            stored_parts = stored.part if stored.run == _number(run) else 0
-            if is_kept(stored, run) or part <= stored_parts:
-                return 0
-            if not is_next(stored, run) or part != stored_parts + 1:
-                raise PreviousLost(f"Lake table {TABLE} lacks facts from before run {run.attempt}.")
-            is_first = _is_from_start(run)
-            cycle = ends_at(run.to_seq) if is_last else UNFINISHED
-            first = _number(run) if is_first else stored.first
-            progress = Progress(cycle, _number(run), part, first)
-            return _write(delta, rows, version, progress, replaces=is_first and part == 1)
-    raise AssertionError("unreachable: Retrying either returns or raises")
+    def write(delta: DeltaTable, version: int) -> int:
+        versions = (delta.transaction_version(name) or 0 for name in Progress._fields)
+        stored = Progress(*versions)
+        stored_parts = stored.part if stored.run == _number(run) else 0
+        if is_kept(stored, run) or part <= stored_parts:
+            return 0
+        if not is_next(stored, run) or part != stored_parts + 1:
+            raise PreviousLost(f"Lake table {TABLE} lacks facts from before run {run.attempt}.")
+        is_first = _is_from_start(run)
+        cycle = ends_at(run.to_seq) if is_last else UNFINISHED
+        first = _number(run) if is_first else stored.first
+        progress = Progress(cycle, _number(run), part, first)
+        return _write(delta, rows, version, progress, replaces=is_first and part == 1)
+
+    return commit(lake, TABLE, write)
 
 
 def _write(

@@ -127,10 +127,11 @@ class LakeReader:
         limit: int,
     ) -> pa.Table:
         declared = ALL_TABLES[table]
-        names = list(columns or (column.name for column in declared.all_columns))
+        names = columns or declared.schema.names
+        schema = pa.schema([declared.schema.field(name) for name in names])
         delta = self.open_or_none(declared)
         if delta is None:
-            return pa.schema([declared.schema.field(name) for name in names]).empty_table()
+            return schema.empty_table()
         time = pc.field(declared.time_column)
         condition = (time >= _ms(from_time)) & (time <= _ms(to_time))
         condition &= (pc.field("date") >= from_time.astimezone(UTC).date()) & (
@@ -142,11 +143,8 @@ class LakeReader:
             folder = self.local_root / table if self.local_root else None
             rows = data_files.dataset(delta, folder, self.storage_options, condition)
             stored_names = [name for name in names if name in rows.schema.names]
-            return with_columns(
-                rows.scanner(columns=stored_names, filter=condition).head(limit),
-                declared.schema,
-                names,
-            )
+            stored = rows.scanner(columns=stored_names, filter=condition).head(limit)
+            return with_columns(stored, schema)
 
     def broken_file(self, table: str) -> str:
         """What is wrong with the first unreadable data file; "" if there is none, or if the lake is

@@ -2,7 +2,6 @@
 declared here. Writer, reader and Spark's schemas are derived from these tables.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from types import NoneType
@@ -239,14 +238,12 @@ def with_dropped_columns(rows: pa.Table, delta: DeltaTable) -> pa.Table:
     return rows
 
 
-def with_columns(rows: pa.Table, declared: pa.Schema, names: Sequence[str]) -> pa.Table:
-    """The columns ``names``; those that ``rows`` lacks are null."""
-    for name in names:
-        if name not in rows.column_names:
-            rows = rows.append_column(
-                declared.field(name), pa.nulls(rows.num_rows, declared.field(name).type)
-            )
-    return rows.select(list(names))
+def with_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns of ``schema``; those that ``rows`` lacks are null."""
+    for field in schema:
+        if field.name not in rows.column_names:
+            rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+    return rows.select(schema.names)
 
 
 def _stored(field: pa.Field) -> pa.Field:

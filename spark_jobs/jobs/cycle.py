@@ -30,14 +30,14 @@ from spark_jobs.cycle_request import CycleRequest
 from spark_jobs.job_arguments import add_most_rows, add_run, interrupt_attempts, lake_at
 from spark_jobs.kept_facts import keep
 from spark_jobs.manifest import Manifest, Output
-from spark_jobs.paths import absolute_root
+from spark_jobs.paths import absolute_root, is_local
 from spark_jobs.previous_run import PreviousLost
 from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.small.cycle import SmallCycle, fits
 from spark_jobs.small.parts import cluster_groups
-from spark_jobs.small.rows import SmallLake, TooLarge, is_local
+from spark_jobs.small.rows import SmallLake, TooLarge
 from spark_jobs.steps.cycle import Cycle
 
 JOB = "cycle"
@@ -107,19 +107,9 @@ def run(args: argparse.Namespace) -> int:
             )
     elif previous:
         run_dir.copy_state(previous)
-    tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
-    manifest = Manifest(
-        JOB,
-        args.attempt,
-        from_seq,
-        to_seq,
-        tables,
-        run_dir.state,
-        started,
-        datetime.now(UTC),
-        run_dir.retracted,
-    )
-    path = manifests.write(manifest, run_dir.uri)
+    for name in SERVING_TABLES:
+        run_dir.outputs.setdefault(name, Output(0))
+    path = run_dir.write_manifest(JOB, args.attempt, started, from_seq, to_seq)
     keep(lake, manifests.read(path))
     say(f"wrote {path}")
     return 0
@@ -196,12 +186,11 @@ def _with_spark(cycle: _CycleInputs, attempt: str) -> RunFiles:
     # Importing Spark takes longer than most cycles.
     from spark_jobs.jobs.recompute import Recompute
     from spark_jobs.lake import pin
-    from spark_jobs.run_dir import RunDir
     from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
     from spark_jobs.shipping import ship_code
 
     clock = time.monotonic()
-    run_dir = RunDir(cycle.run_dir)
+    run_dir = RunFiles(cycle.run_dir)
     with session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
         say(f"session of Spark {session.version} after {time.monotonic() - clock:.1f} s")
         pinned = pin(session, cycle.lake, cycle.to_seq)

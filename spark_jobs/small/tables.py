@@ -1,16 +1,13 @@
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.arrow_schemas import Make
 from spark_jobs.nested_tables import JOB
 
 
-def map_rows(
-    rows: pa.Table,
-    make: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]],
-    schema: pa.Schema,
-) -> pa.Table:
+def map_rows(rows: pa.Table, make: Make, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(make(rows.to_batches()), schema)
 
 

@@ -4,7 +4,7 @@ with new rows. A small cycle (``small/cycle.py``) runs them here on all rows; Sp
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ingest.lake.derived import CYCLE_TABLES, NO_JOBS, with_same_rows
 from ingest.lake.tables import TABLES
+from spark_jobs.arrow_schemas import Make
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
 from spark_jobs.fold.rule_evaluation import Scoped, Settings
 from spark_jobs.manifest import Manifest, Output
@@ -42,7 +43,6 @@ from spark_jobs.transforms.fold_batches import FOLDED, folded_batches, metadata_
 Frame = Any
 """An Arrow table, or a frame of Spark."""
 Parts = dict[str, Frame]
-Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 RECORD = (*RECORD_COLUMNS, "message")
 _MAPPED_TABLES: Mapping[str, tuple[Make, pa.Schema]] = {

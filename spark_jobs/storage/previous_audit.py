@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.uris import Spellings, canonical_column
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema, schema
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema, fields_of, schema
 from spark_jobs.audit_tables import RESTORES as RESTORES_NAME
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
@@ -35,11 +35,8 @@ KNOWN_OF_FILE = (
     "unlisted_at",
     "listed_since",
 )
-KNOWN_FILES = pa.schema(
-    [
-        arrow_schema(STORAGE_FILE).field(name)
-        for name in ("root", "path", "bytes", "modified", *KNOWN_OF_FILE)
-    ]
+KNOWN_FILES = fields_of(
+    arrow_schema(STORAGE_FILE), "root", "path", "bytes", "modified", *KNOWN_OF_FILE
 )
 """What the next audit reads of ``storage_file``, ``storage_live`` and ``storage_absent``."""
 REFERRED = schema(metadata_path="text", path="text")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ingest.garbage_collection import without_garbage_collection
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.fold.checkpoint_facts import writing_of
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.comparisons import comparisons
@@ -88,14 +89,12 @@ _FOLDED_TABLES = (
 )
 _TABLES = (*NESTED, RETRACTED)
 
-FOLDED = pa.schema(
-    [
-        *JOB_KEY,
-        *((table.name, pa.list_(struct(table))) for table in _TABLES),
-        ("state", pa.binary()),
-        ("lookup", pa.struct(list(LOOKUP))),
-        (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
-    ]
+FOLDED = schema(
+    *JOB_KEY,
+    **{table.name: pa.list_(struct(table)) for table in _TABLES},
+    state=pa.binary(),
+    lookup=pa.struct(list(LOOKUP)),
+    **{ROWS: pa.struct([(table.name, pa.int64()) for table in _TABLES])},
 )
 """If a job has a ``lookup``, it was not folded: it needs these earlier rows."""
 
