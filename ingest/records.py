@@ -1,9 +1,9 @@
 """What the parsers produce: one frozen record class for each raw lake table, whose columns follow
 from its fields.
 
-Each field has its type, its meaning and, where the name does not end with it, its unit (see
-``ingest.lake.tables``). ``cluster``, ``observed_at`` and ``source`` are added by
-``Observed``, ``commit_seq`` and ``date`` by the lake writer.
+Each field has its type, its meaning and, where the name does not end with it, its unit. ``cluster``,
+``observed_at`` and ``source`` are added by ``Observed``, ``commit_seq`` and ``date`` by the lake
+writer.
 
 * Instants are timezone-aware UTC, kept to the millisecond; durations are ``*_ms``; sizes are
   ``*_bytes``.

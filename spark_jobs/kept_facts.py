@@ -36,7 +36,7 @@ day.
 _KEY = ("cluster", "job_id", "checkpoint_id", "trigger_time")
 _LINE = ("process", "record_hash", "ordinal")
 _FACT_COLUMNS = tuple(
-    column.name for column in CHECKPOINT_FACTS.columns if column.name not in ("line", "retracted")
+    name for name in CHECKPOINT_FACTS.columns.names if name not in ("line", "retracted")
 )
 
 

@@ -2,18 +2,14 @@ import pyarrow as pa
 
 from ingest.flink_logs.events import LogEvent
 from ingest.lake.tables import TABLES, columns_of
-from spark_jobs.arrow_schemas import arrow_schema, fields_of, in_microseconds, schema
+from spark_jobs.arrow_schemas import arrow_schema, fields_of, schema
 from spark_jobs.fold.taskmanagers import COLUMNS as TASKMANAGER_COLUMNS
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import TASKMANAGER_LIFE
 
 JOB_KEY = schema(**dict.fromkeys(JOB, "text"))
 
-EVENT = schema(
-    cluster="text",
-    observed_at="instant",
-    **{column.name: in_microseconds(column.type) for column in columns_of(LogEvent)},
-)
+EVENT = schema(*schema(cluster="text", observed_at="instant"), *fields_of(columns_of(LogEvent)))
 SERVED_EVENT = schema(*EVENT, fields="text", served_reason="text")
 """``fields``: JSON of the serving column; ``served_reason``: reason or change of state."""
 

@@ -128,8 +128,6 @@ def _write_lock(lake: LakeReader, table: Table) -> Iterator[None]:
 def _columns_with_bounds(table: Table) -> list[str]:
     names = ["commit_seq", table.time_column, "observed_at", "cluster"]
     names += [
-        column.name
-        for column in table.columns
-        if column.name in ("job_id", "checkpoint_id", "process")
+        name for name in ("job_id", "checkpoint_id", "process") if name in table.columns.names
     ]
     return list(dict.fromkeys(names))

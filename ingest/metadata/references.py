@@ -18,7 +18,7 @@ from ingest.metadata.reader import READER_VERSION
 from ingest.records import NamedListState, Reference
 from ingest.storage.instants import cut
 
-SCHEMA = pa.schema([(column.name, column.type) for column in REFERENCES.columns])
+SCHEMA = REFERENCES.columns
 
 _HANDLE_COLUMNS = [
     name for name in SCHEMA.names if name in columns.SCHEMA.names and name != "ordinal"

@@ -5,6 +5,7 @@ listed would look missing.
 import re
 import uuid
 import zlib
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote_plus
 
@@ -177,12 +178,13 @@ class _Rows:
             )
 
 
+@dataclass
 class _Batch:
-    def __init__(
-        self, rows: _Rows, file: str, table: InventoryRows, numbers: pa.Array, batch: pa.RecordBatch
-    ) -> None:
-        self.rows, self.root, self.file, self.table = rows, rows.root, file, table
-        self.numbers, self.batch = numbers, batch
+    rows: _Rows
+    file: str
+    table: InventoryRows
+    numbers: pa.Array
+    batch: pa.RecordBatch
 
     def listing_rows(self) -> pa.RecordBatch:
         self.rows.rows += len(self.batch)
@@ -191,7 +193,7 @@ class _Batch:
         modified = self._modified()
         paths, uris = self._uris()
         self.rows.files += len(uris)
-        in_root = _is_below(uris, self.root.uri)
+        in_root = _is_below(uris, self.rows.root.uri)
         if not self.rows.outlier and (at := pc.index(in_root, False).as_py()) >= 0:
             self.rows.outlier = uris[at].as_py()
         self._keep(in_root)
@@ -200,7 +202,7 @@ class _Batch:
         self.rows.refuse_repeated(paths)
         return pa.record_batch(
             [
-                pa.repeat(pa.scalar(self.root.uri), len(uris)),
+                pa.repeat(pa.scalar(self.rows.root.uri), len(uris)),
                 uris,
                 self._readable(paths, uris),
                 sizes.filter(in_root),
@@ -354,7 +356,7 @@ class _Batch:
             return pc.if_else(is_uri, names, below)
         has_scheme = pc.match_substring_regex(names, "^[A-Za-z][A-Za-z0-9+.-]*:/")
         from_top = pc.binary_join_element_wise(top, names, "")
-        below = pc.binary_join_element_wise(self.root.uri.rstrip("/"), names, "/")
+        below = pc.binary_join_element_wise(self.rows.root.uri.rstrip("/"), names, "/")
         return pc.if_else(
             has_scheme, names, pc.if_else(pc.starts_with(names, "/"), from_top, below)
         )
@@ -375,21 +377,21 @@ class _Batch:
         return pc.replace_with_mask(names, encoded, pa.array(decoded, pa.string()))
 
     def _below_the_root(self, uris: pa.Array) -> pa.Array:
-        if self.root.read_at is None:
+        if self.rows.root.read_at is None:
             return uris
-        reading_uri = canonical(self.root.reading)
+        reading_uri = canonical(self.rows.root.reading)
         relative_path = pc.utf8_slice_codeunits(uris, len(reading_uri.rstrip("/")))
         return pc.if_else(
             _is_below(uris, reading_uri),
-            pc.binary_join_element_wise(self.root.uri.rstrip("/"), relative_path, ""),
+            pc.binary_join_element_wise(self.rows.root.uri.rstrip("/"), relative_path, ""),
             uris,
         )
 
     def _readable(self, paths: pa.Array, uris: pa.Array) -> pa.Array:
-        prefix = self.root.uri.rstrip("/")
+        prefix = self.rows.root.uri.rstrip("/")
         names = pc.if_else(pc.starts_with(paths, f"{prefix}/"), paths, uris)
         return pc.binary_join_element_wise(
-            self.root.reading.rstrip("/"), pc.utf8_slice_codeunits(names, len(prefix)), ""
+            self.rows.root.reading.rstrip("/"), pc.utf8_slice_codeunits(names, len(prefix)), ""
         )
 
 

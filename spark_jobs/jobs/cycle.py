@@ -26,7 +26,7 @@ from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.reader import LakeReader
 from spark_jobs import cycle_request, previous_run, slices
 from spark_jobs import manifest as manifests
-from spark_jobs.cycle_request import CycleRequest
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.job_arguments import add_most_rows, add_run, interrupt_attempts, lake_at
 from spark_jobs.kept_facts import keep
 from spark_jobs.manifest import Manifest, Output
@@ -97,13 +97,13 @@ def run(args: argparse.Namespace) -> int:
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunFiles(absolute_root(args.run_dir))
-    request = cycle_request.read(absolute_root(args.request)) if args.request else CycleRequest()
+    settings = cycle_request.read(absolute_root(args.request)) if args.request else Settings()
     if to_seq != from_seq and args.oldest_first == "yes":
         to_seq = _oldest_slice(lake, from_seq, to_seq, args)
     if to_seq != from_seq:
         with previous_run.lost_if_damaged(previous):
             run_dir = _fold_new_rows(
-                _CycleInputs(lake, from_seq, to_seq, previous, run_dir.uri, request), args
+                _CycleInputs(lake, from_seq, to_seq, previous, run_dir.uri, settings), args
             )
     elif previous:
         run_dir.copy_state(previous)
@@ -122,7 +122,7 @@ class _CycleInputs:
     to_seq: dict[str, int]
     previous: Manifest | None
     run_dir: str
-    request: CycleRequest
+    settings: Settings
 
 
 def _fold_new_rows(cycle: _CycleInputs, args: argparse.Namespace) -> RunFiles:
@@ -142,10 +142,7 @@ def _fold_new_rows(cycle: _CycleInputs, args: argparse.Namespace) -> RunFiles:
 
 
 def _run_small(cycle: _CycleInputs, lake: SmallLake, run_dir: RunFiles) -> None:
-    request = cycle.request
-    _say_steps(
-        SmallCycle(lake, cycle.previous, run_dir, request.thresholds, request.recovery_points)
-    )
+    _say_steps(SmallCycle(lake, cycle.previous, run_dir, cycle.settings))
 
 
 def _say_steps(cycle: Cycle) -> None:
@@ -197,10 +194,7 @@ def _with_spark(cycle: _CycleInputs, attempt: str) -> RunFiles:
         if pinned.is_small(cycle.from_seq):
             configure(session, SMALL_INPUT_OPTIONS)
         ship_code(session)
-        request = cycle.request
-        _say_steps(
-            Recompute(pinned, cycle.previous, run_dir, request.thresholds, request.recovery_points)
-        )
+        _say_steps(Recompute(pinned, cycle.previous, run_dir, cycle.settings))
     return run_dir
 
 

@@ -57,9 +57,7 @@ class Recompute(Cycle):
         return rows.join(F.broadcast(jobs.select(*JOB)), on=list(JOB), how="left_semi")
 
     def _samples_of_touched_windows(self, new: DataFrame) -> DataFrame:
-        close_windows = windows_between(
-            self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW
-        )
+        close_windows = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq))
         if close_windows is not None:
             return self.lake.rows_in("vertex_metrics", close_windows)
         # The times are far apart: only samples of the same vertices and windows are shuffled.

@@ -67,7 +67,7 @@ class SmallCycle(Cycle):
         return rows.filter(pa.array([job in selected for job in _jobs_of(rows)], pa.bool_()))
 
     def _samples_of_touched_windows(self, new: pa.Table) -> pa.Table:
-        windows = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
+        windows = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq))
         if windows is None:
             starts = pc.unique(
                 pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")

@@ -5,6 +5,7 @@ with new rows. A small cycle (``small/cycle.py``) runs them here on all rows; Sp
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from ingest.lake.derived import CYCLE_TABLES, NO_JOBS, with_same_rows
 from ingest.lake.tables import TABLES
 from spark_jobs.arrow_schemas import Make
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
-from spark_jobs.fold.rule_evaluation import Scoped, Settings
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import CLUSTER, JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, LIVES, RunFiles
@@ -57,20 +58,19 @@ class StoredRows(NamedTuple):
     output: Output
 
 
+@dataclass
 class Cycle(ABC):
     """``steps`` writes everything except the manifest."""
 
-    def __init__(
-        self, lake: Any, previous: Manifest | None, run_dir: RunFiles,
-        thresholds: Sequence[Scoped] = (), recovery_points: Sequence[Scoped] = (),
-    ) -> None:  # fmt: skip
-        self.lake = lake
-        self.previous = previous
-        self.run_dir = run_dir
-        self.settings = Settings(thresholds, recovery_points)
-        self.from_seq = {
-            table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES
-        }
+    lake: Any
+    previous: Manifest | None
+    run_dir: RunFiles
+    settings: Settings = field(default_factory=Settings)
+
+    @cached_property
+    def from_seq(self) -> dict[str, int]:
+        ended_at = self.previous.to_seq if self.previous else {}
+        return {table: ended_at.get(table, 0) for table in CYCLE_TABLES}
 
     def steps(self) -> Iterator[tuple[str, int]]:
         """Yields the name and the number of rows of each result."""
