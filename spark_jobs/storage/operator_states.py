@@ -70,9 +70,7 @@ def notable_operators(rows: pa.Table) -> pa.Table:
     }
     notable_rows = arrays.table(figures, OPERATORS).filter(pa.array(notable))
     documents = [states.get(int(number), "[]") for number in np.flatnonzero(notable)]
-    return notable_rows.set_column(
-        OPERATORS.get_field_index("states"), "states", pa.array(documents, pa.string())
-    )
+    return arrays.with_column(notable_rows, "states", pa.array(documents, pa.string()))
 
 
 def _count_distinct(rows: pa.Table, name: str, size: int) -> Numbers:

@@ -23,8 +23,7 @@ VANISHED = "vanished_metadata"
 
 def wanted(metadata: pa.Table) -> pa.Table:
     modified = metadata.column("modified").cast(pa.timestamp("ms", "UTC"), safe=False)
-    at = metadata.schema.get_field_index("modified")
-    files = metadata.set_column(at, "modified", modified).rename_columns(
+    files = arrays.with_column(metadata, "modified", modified).rename_columns(
         {"listed_path": "read_path"}
     )
     return files.select(WANTED.names).cast(WANTED)

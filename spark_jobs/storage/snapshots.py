@@ -90,11 +90,7 @@ def read_checkpoints(
         )
         rows = pa.concat_tables([rows.filter(pc.invert(repeated)), unique])
     operators = operator_states.notable_operators(rows)
-    rows = rows.set_column(
-        rows.schema.get_field_index("path"),
-        "path",
-        parsing.canonical_paths(rows, "path", spellings_of),
-    )
+    rows = arrays.with_column(rows, "path", parsing.canonical_paths(rows, "path", spellings_of))
     (code,), size = arrays.encode(arrays.texts(rows, "audit_id", "metadata_path"))
     is_complete = arrays.mark(code[arrays.numbers_of(rows, "ordinal") == 0], size)
     handles = rows.append_column("code", pa.array(code))
