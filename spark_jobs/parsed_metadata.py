@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from deltalake import CommitProperties, DeltaTable, WriterProperties, write_deltalake
+from deltalake import DeltaTable
 
+from ingest.batches import filled
 from ingest.lake.derived import READ_BY_SPARK
-from ingest.lake.derived_commits import append, commit
+from ingest.lake.derived_commits import append, commit, write_rows
 from ingest.lake.reader import LakeReader
 from ingest.lake.tables import REFERENCES
 from ingest.metadata.reader import READER_VERSION
@@ -88,13 +89,7 @@ class ParsedMetadata:
 
         def write(delta: DeltaTable, version: int) -> None:
             batches = _stamp(rows, version, datetime.now(UTC))
-            write_deltalake(
-                delta,
-                pa.RecordBatchReader.from_batches(REFERENCES.schema, batches),
-                mode="append",
-                writer_properties=WriterProperties(compression="ZSTD"),
-                commit_properties=CommitProperties(max_commit_retries=0),
-            )
+            write_rows(delta, pa.RecordBatchReader.from_batches(REFERENCES.schema, batches))
 
         commit(self.lake, READ_BY_SPARK[TABLE].name, write)
 
@@ -145,8 +140,7 @@ def find_replacements(engine: Any, failed: pa.Table, files: pa.Table) -> pa.Tabl
 
 
 def _stamp(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:
-    schema = REFERENCES.schema
-    stamps: dict[str, str | int | datetime | date] = {
+    stamps = {
         "cluster": "",
         "observed_at": at,
         "source": SOURCE,
@@ -154,10 +148,4 @@ def _stamp(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBa
         "date": at.date(),
     }
     for batch in rows.scanner(filter=ds.field("failure").is_null()).to_batches():
-        columns = [
-            pa.repeat(pa.scalar(stamps[field.name], field.type), batch.num_rows)
-            if field.name in stamps
-            else batch.column(field.name).cast(field.type)
-            for field in schema
-        ]
-        yield pa.record_batch(columns, schema=schema)
+        yield filled(batch, REFERENCES.schema, stamps)

@@ -2,8 +2,9 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
+import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
@@ -66,17 +67,31 @@ def commit(lake: LakeReader, table: Table, write: Callable[[DeltaTable, int], T]
     return retrying(attempt)
 
 
+def write_rows(
+    delta: DeltaTable,
+    rows: pa.Table | pa.RecordBatchReader,
+    *,
+    mode: Literal["append", "overwrite"] = "append",
+    **properties: Any,
+) -> None:
+    """Within ``commit``, which writes again instead of committing the same rows later: they have
+    the version of their commit. ``properties``: of the commit.
+    """
+    write_deltalake(
+        delta,
+        rows,
+        mode=mode,
+        writer_properties=WriterProperties(compression="ZSTD"),
+        commit_properties=CommitProperties(max_commit_retries=0, **properties),
+    )
+
+
 def _append(lake: LakeReader, table: Table, rows: Sequence[tuple[Observed, Record]]) -> int:
     metadata = None if has_news(record for _, record in rows) else {ROUTINE: "true"}
 
     def write(delta: DeltaTable, version: int) -> int:
-        write_deltalake(
-            delta,
-            with_dropped_columns(to_arrow(table, rows, version), delta),
-            mode="append",
-            writer_properties=WriterProperties(compression="ZSTD"),
-            commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=metadata),
-        )
+        arrow_rows = with_dropped_columns(to_arrow(table, rows, version), delta)
+        write_rows(delta, arrow_rows, custom_metadata=metadata)
         return version
 
     return commit(lake, table, write)

@@ -11,6 +11,8 @@ from ingest.lake.derived import DERIVED, READ_BY_SPARK
 from ingest.lake.reader import LakeReader
 from ingest.records import Observed
 
+write_rows = commits.write_rows
+
 
 def append(lake: LakeReader, observed: Iterable[Observed]) -> dict[str, int]:
     return commits.append(lake, observed, READ_BY_SPARK)

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.batches import filled
 from ingest.flink_logs.event_parser import (
     INT_FIELDS,
     LAST_EPOCH_MS,
@@ -54,14 +55,9 @@ def with_served(events: pa.RecordBatch) -> pa.RecordBatch:
     arrays = {name: events.column(name) for name in events.schema.names}
     # The change is null if one of its states is unknown.
     change = pc.binary_join_element_wise(arrays["from_state"], arrays["to_state"], " -> ")
-    arrays["served_reason"] = pc.coalesce(
-        arrays["reason"], change, arrays["to_state"], arrays["from_state"]
-    )
-    arrays["fields"] = pa.array(_fields(arrays, events.num_rows), pa.string())
-    columns = [
-        arrays.get(field.name, pa.nulls(events.num_rows, field.type)) for field in SERVED_EVENT
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=SERVED_EVENT)
+    reason = pc.coalesce(arrays["reason"], change, arrays["to_state"], arrays["from_state"])
+    fields = pa.array(_fields(arrays, events.num_rows), pa.string())
+    return filled(events, SERVED_EVENT, {"served_reason": reason, "fields": fields})
 
 
 def _fields(arrays: Mapping[str, pa.Array], rows: int) -> Iterator[str]:
