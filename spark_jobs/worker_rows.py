@@ -3,7 +3,7 @@ workers, which is several times faster.
 """
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from spark_jobs.arrow_schemas import Make, schema
+from spark_jobs.arrow_schemas import Batches, Make, schema
 from spark_jobs.manifest import Output
 from spark_jobs.schemas import spark_schema
 
@@ -63,7 +63,7 @@ class WorkerRows:
 
 
 def write_batches(
-    batches: Iterable[pa.RecordBatch],
+    batches: Batches,
     make: Make,
     folder: str,
     schema: pa.Schema,
@@ -91,7 +91,7 @@ def write_batches(
     yield pa.RecordBatch.from_pylist([{"name": name, "rows": rows}], _FILE)
 
 
-def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+def _row_groups(batches: Batches, schema: pa.Schema) -> Iterator[pa.Table]:
     pending: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

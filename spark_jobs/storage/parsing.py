@@ -1,6 +1,6 @@
 """Reads _metadata. Executors import this module: no PySpark here."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC
 from typing import Any
 
@@ -17,7 +17,7 @@ from ingest.storage.directories import Kind, directories
 from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import local_path
 from ingest.uris import PLAIN, Spellings, canonical_column
-from spark_jobs.arrow_schemas import fields_of, schema
+from spark_jobs.arrow_schemas import Batches, fields_of, schema
 from spark_jobs.storage import arrays
 
 WANTED = schema(
@@ -43,7 +43,7 @@ FOREIGN = "foreign_metadata"
 """Failure of a file that is provably no ``_metadata`` of Flink: it refers to no file of Flink."""
 
 
-def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def parsed(batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for row in batch.to_pylist():
             modified, within = row["modified"], _read_root(row)
@@ -115,7 +115,7 @@ def _failure_batch(
     return pa.RecordBatch.from_pylist([failure], schema=PARSED)
 
 
-def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def successors(batches: Batches) -> Iterator[pa.RecordBatch]:
     """``WANTED`` of the present ``_metadata`` in ``chk-*`` of jobs whose ``_metadata`` vanished. If
     a job's directory cannot be listed, it has none, and the file stays a doubt.
     """

@@ -1,6 +1,6 @@
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +20,7 @@ from ingest.flink_logs.event_parser import (
     path_of,
 )
 from ingest.garbage_collection import without_garbage_collection
-from spark_jobs.arrow_schemas import INSTANT
+from spark_jobs.arrow_schemas import INSTANT, Batches
 from spark_jobs.serving import LOG_EVENT_FIELDS
 from spark_jobs.step_schemas import EVENT, SERVED_EVENT
 
@@ -37,7 +37,7 @@ RECORD_COLUMNS = (
 )
 
 
-def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Events with the columns that can be filled. Records need ``level`` and ``message``."""
     for batch in batches:
         with without_garbage_collection():
@@ -46,7 +46,7 @@ def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
             yield events
 
 
-def served_event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def served_event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     return map(with_served, event_batches(batches))
 
 
