@@ -46,6 +46,7 @@ Frame = Any
 Parts = dict[str, Frame]
 
 RECORD = (*RECORD_COLUMNS, "message")
+_CHECKPOINTS = ("checkpoints", "vertex_checkpoints")
 _MAPPED_TABLES: Mapping[str, tuple[Make, pa.Schema]] = {
     "exceptions": (reported.exception_batches, reported.EXCEPTION),
     "skips": (reported.skip_batches, reported.SKIP),
@@ -160,13 +161,10 @@ class Cycle(ABC):
     @cached_property
     def _checkpoint_parts(self) -> Parts:
         parts = {"state": self._read_state(JOB_STATE, STATE, required="state")}
-        for name, table in (("answers", "jobs"), ("checkpoints", "checkpoints")):
+        for table in ("jobs", *_CHECKPOINTS):
             if self._has_new_rows(table):
+                name = "answers" if table == "jobs" else table
                 parts[name] = self._new_rows(table).select(_folded_columns(table))
-        if self._has_new_rows("vertex_checkpoints"):
-            parts["vertex_checkpoints"] = self._new_rows("vertex_checkpoints").select(
-                [*JOB, *OF_VERTEX]
-            )
         if self._has_new_rows("log_records"):
             parts["events"] = self._located_events
         return parts
@@ -301,16 +299,12 @@ class Cycle(ABC):
         records = self.lake.rows_in("log_records", lines).select(list(RECORD))
         events = self._map(records, reported.checkpoint_event_batches, SERVED_EVENT)
         looked_up = {
-            "earlier_checkpoints": self.lake.rows_in("checkpoints", triggers).select(
-                _folded_columns("checkpoints")
-            ),
-            "earlier_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select(
-                [*JOB, *OF_VERTEX]
-            ),
-            "earlier_lines": self._map(
-                self._group_with_executions(events), locations.located_batches, SERVED_EVENT
-            ),
+            f"earlier_{table}": self.lake.rows_in(table, triggers).select(_folded_columns(table))
+            for table in _CHECKPOINTS
         }
+        looked_up["earlier_lines"] = self._map(
+            self._group_with_executions(events), locations.located_batches, SERVED_EVENT
+        )
         if minutes := minute_spans(lookups):
             samples = self.lake.rows_in("vertex_metrics", minutes)
             looked_up[group_windows.EARLIER_PART] = self._mark_new(samples, 0)
@@ -369,4 +363,6 @@ class Cycle(ABC):
 
 
 def _folded_columns(table: str) -> list[str]:
+    if table == "vertex_checkpoints":
+        return [*JOB, *OF_VERTEX]
     return [name for name in TABLES[table].schema.names if name not in ("source", "date")]
