@@ -99,22 +99,14 @@ class LakeReader:
         delta = self.open_or_none(ALL_TABLES[table], version)
         if delta is None:
             return []
-        in_range = []
-        for data_file in _data_files(delta, ALL_TABLES[table].time_column):
-            if data_file.last_seq is not None and data_file.last_seq <= after_seq:
-                continue
-            if (
-                up_to_seq is not None
-                and data_file.first_seq is not None
-                and data_file.first_seq > up_to_seq
-            ):
-                continue
-            if from_time and data_file.last_time and data_file.last_time < from_time:
-                continue
-            if to_time and data_file.first_time and data_file.first_time > to_time:
-                continue
-            in_range.append(data_file)
-        return in_range
+        return [
+            file
+            for file in _data_files(delta, ALL_TABLES[table].time_column)
+            if _may_reach(after_seq + 1, file.last_seq)
+            and _may_reach(file.first_seq, up_to_seq)
+            and _may_reach(from_time, file.last_time)
+            and _may_reach(file.first_time, to_time)
+        ]
 
     def read(
         self,
@@ -200,6 +192,11 @@ def _data_files(delta: DeltaTable, time_column: str) -> Iterator[DataFile]:
             first_time=_aware(action.get(f"min.{time_column}")),
             last_time=_aware(action.get(f"max.{time_column}")),
         )
+
+
+def _may_reach(first: Any, last: Any) -> bool:
+    """None: unknown, or unlimited."""
+    return first is None or last is None or bool(first <= last)
 
 
 def _aware(instant: datetime | None) -> datetime | None:
