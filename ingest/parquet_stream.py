@@ -1,6 +1,8 @@
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import IO
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -39,3 +41,10 @@ class ParquetStream(pq.ParquetFile):  # type: ignore[misc]  # no types
         columns: list[str] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         yield from super().iter_batches(batch_size, row_groups, columns, use_threads=False)
+
+
+@contextmanager
+def open_parquet(uri: str, *, checks_pages: bool = False) -> Iterator[ParquetStream]:
+    """``uri``: by path, Arrow would read the parent folders as partition columns."""
+    with fsspec.open(uri, "rb") as file, ParquetStream(file, checks_pages=checks_pages) as parquet:
+        yield parquet

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from ingest.records import Record
-
 if TYPE_CHECKING:
     from ingest.cluster_run import ClusterRun
 
@@ -36,11 +34,10 @@ class Setting:
 @dataclass(frozen=True, slots=True)
 class Source:
     """``name``: also the key of its part of the cursor. ``applies``: whether to read it for a run.
-    ``reader``: ``module:function``. The function gets a ``ClusterRun`` and
-    returns a ``SourceRead``, or None if nothing was due. It is a coroutine
-    unless the source reads ``files``. ``suffices``: a cluster may have this source alone.
-    ``probe``: like ``reader``, for a connection test; it gets
-    ``ProbeNotes``, too. ``subject``: names the source in messages.
+    ``reader``: ``module:function``. The function gets a ``ClusterRun`` and returns a
+    ``SourceRead``, or None if nothing was due. It is a coroutine unless the source reads ``files``.
+    ``suffices``: a cluster may have this source alone. ``probe``: like ``reader``, for a connection
+    test; it gets ``ProbeNotes``, too. ``subject``: names the source in messages.
     """
 
     name: str
@@ -48,7 +45,6 @@ class Source:
     reader: str
     applies: Callable[["ClusterRun"], Any]
     settings: tuple[Setting, ...] = ()
-    tables: tuple[type[Record], ...] = ()
     files: bool = False
     suffices: bool = False
     subject: str = ""

@@ -7,8 +7,7 @@ from ingest.records import Observed, Skip
 @dataclass(frozen=True, slots=True)
 class SourceRead:
     """``reachable`` is ``None`` if nothing was due, or if the source cannot show whether the
-    cluster runs. ``cursor`` must be saved after the records are written. ``behind``: more is
-    waiting.
+    cluster runs. ``cursor`` must be saved after the records are written.
     """
 
     observed: tuple[Observed, ...]
@@ -17,7 +16,6 @@ class SourceRead:
     reachable: bool | None = None
     error: str | None = None
     jobs_seen: int = 0
-    behind: bool = False
 
 
 @dataclass(slots=True)

@@ -157,7 +157,7 @@ def _is_plain(texts: pa.Array) -> pa.Array:
 def _respell(texts: pa.Array, is_plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
     may_have_alias = is_plain
     while aliases and pc.any(may_have_alias).as_py():
-        was_replaced = pa.repeat(pa.scalar(False), len(texts))
+        was_replaced = pa.repeat(False, len(texts))
         for old, new in aliases:
             prefix = _join(old, "/")
             matching = pc.and_(

@@ -1,9 +1,12 @@
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from spark_jobs.serving import Kind, ServingTable
+
+Batches = Iterable[pa.RecordBatch]
+Make = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 INSTANT = pa.timestamp("us", "UTC")
 _TYPE_OF_KIND: Mapping[Kind, pa.DataType] = {
@@ -18,8 +21,10 @@ _TYPE_OF_KIND: Mapping[Kind, pa.DataType] = {
 }
 
 
-def schema(**columns: Kind | pa.DataType) -> pa.Schema:
-    return pa.schema([(name, _TYPE_OF_KIND.get(kind, kind)) for name, kind in columns.items()])
+def schema(*first: pa.Field, **columns: Kind | pa.DataType) -> pa.Schema:
+    """The fields ``first``, then the ``columns``."""
+    others = [pa.field(name, _TYPE_OF_KIND.get(kind, kind)) for name, kind in columns.items()]
+    return pa.schema([*first, *others])
 
 
 def arrow_schema(table: ServingTable) -> pa.Schema:
@@ -30,9 +35,11 @@ def in_microseconds(kind: pa.DataType) -> pa.DataType:
     return with_instants(kind, INSTANT)
 
 
-def fields_of(lake_table: pa.Schema, names: Iterable[str]) -> list[tuple[str, pa.DataType]]:
-    """Columns of a lake table, with instants in microseconds."""
-    return [(name, in_microseconds(lake_table.field(name).type)) for name in names]
+def fields_of(table: pa.Schema, *names: str) -> pa.Schema:
+    """The columns ``names`` of a table (default: all), with instants in microseconds."""
+    return pa.schema(
+        [(name, in_microseconds(table.field(name).type)) for name in names or table.names]
+    )
 
 
 def with_instants(kind: pa.DataType, instant: pa.DataType) -> pa.DataType:
@@ -42,6 +49,12 @@ def with_instants(kind: pa.DataType, instant: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, with_instants(field.type, instant)) for field in kind])
     return instant if pa.types.is_timestamp(kind) else kind
+
+
+def batch_with(rows: pa.RecordBatch, schema: pa.Schema, **arrays: pa.Array) -> pa.RecordBatch:
+    """``arrays``, and the other columns of ``rows``."""
+    columns = [arrays[name] if name in arrays else rows[name] for name in schema.names]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def batch_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ingest.errors import Refused
 from ingest.network.uris import spelled_as
-from ingest.parquet_stream import ParquetStream
+from ingest.parquet_stream import open_parquet
 from ingest.storage.snapshots import BAD_NAME, LINK, LISTED, SECOND_NAME, Snapshot
 from ingest.uris import Spellings, canonical
 from spark_jobs.audit_locally import LocalEngine
@@ -83,10 +83,9 @@ def jobs(audits: Sequence[Audit]) -> list[Row]:
 
 
 def _jobs(audit: Audit) -> pa.Table:
-    filesystem, path = fsspec.core.url_to_fs(absolute_root(audit.jobs))
     try:
-        with filesystem.open(path, "rb") as file:
-            rows = ParquetStream(file).read()
+        with open_parquet(absolute_root(audit.jobs)) as parquet:
+            rows = parquet.read()
     except FileNotFoundError as error:
         raise Refused(f"There is no file of jobs at {audit.jobs}.") from error
     plain = [{"audit_id": audit.audit_id} | row for row in rows.to_pylist()]
@@ -147,9 +146,4 @@ def state_rows(previous: Sequence[Manifest], audits: Sequence[Audit]) -> dict[st
 
 
 def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:
-    return [
-        f"{absolute_root(manifest.run_dir)}/{file}"
-        for manifest in previous
-        for name in names
-        for file in manifest.state.get(name, ())
-    ]
+    return [file for manifest in previous for file in manifest.state_files(*names)]

@@ -1,25 +1,22 @@
 """Runs an audit's steps in this process, on all rows at once."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ingest.lake.derived import ALL_TABLES, with_same_rows
 from ingest.lake.reader import LakeReader
-from ingest.parquet_stream import ParquetStream
-from spark_jobs.arrow_schemas import INSTANT, fields_of
+from ingest.lake.tables import with_columns
+from ingest.parquet_stream import open_parquet
+from spark_jobs.arrow_schemas import INSTANT, Make, fields_of
 from spark_jobs.run_files import RunFiles
 from spark_jobs.slices import data_path
-from spark_jobs.storage import arrays
 from spark_jobs.storage.audit import GroupKeys, Step
 from spark_jobs.storage.layout_columns import is_metadata
-
-Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,8 @@ class LocalEngine:
         return rows
 
     def concat(self, rows: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
-        return pa.concat_tables([schema.empty_table(), *(_shape(table, schema) for table in rows)])
+        parts = (with_columns(part, schema).cast(schema) for part in rows)
+        return pa.concat_tables([schema.empty_table(), *parts])
 
     def count(self, rows: pa.Table) -> int:
         return int(rows.num_rows)
@@ -68,7 +66,7 @@ class LocalEngine:
     ) -> pa.Table:
         declared = ALL_TABLES[table]
         names = dict.fromkeys((*columns, declared.time_column, *where))
-        schema = pa.schema(fields_of(declared.schema, names))
+        schema = fields_of(declared.schema, *names)
         paths = [
             data_path(lake, source_table, file)
             for source_table in with_same_rows(table)
@@ -120,12 +118,6 @@ class LocalEngine:
 
 
 def _read(file: str, schema: pa.Schema) -> pa.Table:
-    # By path, Arrow would read the parent folders as partition columns.
-    with fsspec.open(file, "rb") as opened, ParquetStream(opened, checks_pages=True) as parquet:
+    with open_parquet(file, checks_pages=True) as parquet:
         present = [name for name in schema.names if name in parquet.schema_arrow.names]
-        table = parquet.read(present)
-    return _shape(table, schema)
-
-
-def _shape(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    return arrays.table(dict(zip(rows.column_names, rows.columns, strict=True)), schema)
+        return with_columns(parquet.read(present), schema).cast(schema)

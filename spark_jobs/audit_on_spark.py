@@ -19,6 +19,8 @@ from pyspark.sql import functions as F
 
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.reader import LakeReader
+from spark_jobs import arrow_schemas
+from spark_jobs.arrow_schemas import Make
 from spark_jobs.audit_workers import (
     WRITTEN_FILE,
     PartsOf,
@@ -29,10 +31,9 @@ from spark_jobs.audit_workers import (
     without_number,
     write,
 )
+from spark_jobs.frames import VERIFIED, parquet_frame
 from spark_jobs.lake import SMALL_ROWS, pin
 from spark_jobs.manifest import Output
-from spark_jobs.paths import hadoop_path, without_globs
-from spark_jobs.run_dir import VERIFIED
 from spark_jobs.run_files import RunFiles
 from spark_jobs.schemas import spark_schema
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
@@ -40,7 +41,7 @@ from spark_jobs.shipping import ship_code
 from spark_jobs.storage.audit import GroupKeys, Step
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX
 from spark_jobs.transforms.folding import union
-from spark_jobs.worker_rows import Make, WorkerRows
+from spark_jobs.worker_rows import WorkerRows
 
 ROWS_A_TASK = 500_000
 """One Python worker holds all rows of its task in memory."""
@@ -200,12 +201,7 @@ class SparkEngine:
     def _frame(self, rows: Rows) -> DataFrame:
         if isinstance(rows, Frame):
             return rows.frame
-        schema = spark_schema(rows.schema)
-        if not rows.written:
-            return self.session.createDataFrame([], schema)
-        return self.session.read.schema(schema).parquet(
-            *(without_globs(hadoop_path(file)) for file in rows.addresses)
-        )
+        return parquet_frame(self.session, rows.addresses, rows.schema)
 
     def _next_folder(self) -> str:
         self._steps += 1
@@ -221,15 +217,11 @@ class SparkEngine:
     def read(
         self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
     ) -> Frame:
-        file_schema = spark_schema(schema)
-        frame = self.session.createDataFrame([], file_schema)
-        if files:
-            paths = [without_globs(hadoop_path(file)) for file in files]
-            frame = self.session.read.options(**VERIFIED).schema(file_schema).parquet(*paths)
+        frame = parquet_frame(self.session, files, schema, VERIFIED)
         if root is not None:
             frame = frame.where(F.col("root") == root)
         frame = frame.select("*", *(F.lit(value).alias(name) for name, value in constants.items()))
-        full_schema = pa.schema([*schema, *(pa.field(name, pa.string()) for name in constants)])
+        full_schema = arrow_schemas.schema(*schema, **dict.fromkeys(constants, "text"))
         return Frame(frame, full_schema, frame.count() if files else 0)
 
     def concat(self, rows: Sequence[Rows], schema: pa.Schema) -> Frame:

@@ -14,7 +14,7 @@ from spark_jobs.audit_inputs import listing_files
 from spark_jobs.audit_request import Audit
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import KEPT_FOR, TABLE
-from spark_jobs.paths import absolute_root
+from spark_jobs.paths import absolute_root, is_local
 
 MOST_LISTED, MOST_JOBS = 10_000, 5_000
 MOST_STATE_ROWS = 50_000
@@ -30,18 +30,12 @@ def fits_one_process(
     """Whether all inputs are local and small. Raises Refused for an incomplete listing."""
     roots = [root for audit in audits for root in audit.roots]
     jobs = [absolute_root(audit.jobs) for audit in audits]
-    previous_dirs = [absolute_root(manifest.run_dir) for manifest in previous]
+    state_files = [file for manifest in previous for file in manifest.state_files()]
     listings = [absolute_root(root.listing) for root in roots]
-    if any("://" in path for path in (lake.root, run_dir, *jobs, *listings, *previous_dirs)):
+    if not is_local(lake.root, run_dir, *jobs, *listings, *state_files):
         return False
     list_files = [
         file.removeprefix("file://") for root in roots for file in listing_files(root.listing)
-    ]
-    state_files = [
-        f"{directory}/{file}"
-        for directory, manifest in zip(previous_dirs, previous, strict=True)
-        for files in manifest.state.values()
-        for file in files
     ]
     if not all(Path(file).exists() for file in jobs):
         return False  # the reader refuses a missing file

@@ -2,15 +2,15 @@
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ingest.parquet_stream import ParquetStream
-from spark_jobs.arrow_schemas import schema
+from ingest.parquet_stream import open_parquet
+from spark_jobs.arrow_schemas import Batches, schema
 from spark_jobs.storage.audit import Step
 
 ROW_GROUP_ROWS = 100_000
@@ -20,12 +20,12 @@ WRITTEN_FILE = schema(part="text", place="text", task="text", file="text", rows=
 
 _ROOT_DIGITS = 9
 
-PartsOf = Callable[[Iterable[pa.RecordBatch]], Iterator[dict[str, pa.Table]]]
+PartsOf = Callable[[Batches], Iterator[dict[str, pa.Table]]]
 """Batches of a partition → rows by part, once for each call of the step."""
 
 
 def run_step(
-    batches: Iterable[pa.RecordBatch],
+    batches: Batches,
     parts_of: PartsOf,
     step: Step,
     side_files: Mapping[str, str],
@@ -65,7 +65,7 @@ def without_number(schema: pa.Schema) -> pa.Schema:
 
 
 def rows_of_parts(
-    batches: Iterable[pa.RecordBatch], schemas: Mapping[str, pa.Schema]
+    batches: Batches, schemas: Mapping[str, pa.Schema]
 ) -> Iterator[dict[str, pa.Table]]:
     nonempty = [batch for batch in batches if batch.num_rows]
     if not nonempty:
@@ -80,7 +80,7 @@ def rows_of_parts(
 
 
 def files_of_tasks(
-    batches: Iterable[pa.RecordBatch], tasks: str, schemas: Mapping[str, pa.Schema]
+    batches: Batches, tasks: str, schemas: Mapping[str, pa.Schema]
 ) -> Iterator[dict[str, pa.Table]]:
     files_by_task = json.loads(tasks)
     for batch in batches:
@@ -111,6 +111,6 @@ def write(rows: pa.Table, file: str) -> str:
 
 
 def read(file: str, schema: pa.Schema | None) -> pa.Table:
-    with fsspec.open(file, "rb") as handle, ParquetStream(handle) as parquet:
+    with open_parquet(file) as parquet:
         rows = parquet.read()
     return rows if schema is None else rows.select(schema.names).cast(schema)

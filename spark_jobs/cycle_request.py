@@ -1,17 +1,14 @@
 """The request of a cycle: thresholds by people, recovery points by audits."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import fsspec
 
 from ingest.errors import Refused
 from spark_jobs.diagnosis.plain import recovery_point_from_plain
-
-Scoped = Mapping[str, Any]
-"""A threshold or recovery point with the cluster and job that it is for."""
+from spark_jobs.fold.rule_evaluation import Scoped, Settings
 
 EXAMPLE = {
     "thresholds": '{"key": "…", "value": 1, "cluster": "", "job_id": ""}',
@@ -19,17 +16,7 @@ EXAMPLE = {
 }
 
 
-@dataclass(frozen=True)
-class CycleRequest:
-    """``thresholds``: new values. ``recovery_points``: newest retained checkpoints that are
-    incomplete.
-    """
-
-    thresholds: Sequence[Scoped] = ()
-    recovery_points: Sequence[Scoped] = ()
-
-
-def read(uri: str) -> CycleRequest:
+def read(uri: str) -> Settings:
     """Raises Refused if the file is missing or not valid."""
     try:
         with fsspec.open(uri, "rb") as file:
@@ -43,7 +30,7 @@ def read(uri: str) -> CycleRequest:
             f"The request at {uri} must be a JSON object of {' and '.join(EXAMPLE)}, or of one of "
             "them."
         )
-    return CycleRequest(
+    return Settings(
         _list(uri, raw, "thresholds", _threshold),
         _list(uri, raw, "recovery_points", _recovery_point),
     )

@@ -10,11 +10,11 @@ from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake import DeltaTable, Transaction
 
-from ingest.lake.commit_attempts import commit_attempts
+from ingest.batches import filled
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
-from ingest.lake.derived_commits import staged_commit
+from ingest.lake.derived_commits import commit, write_rows
 from ingest.lake.reader import LakeReader
 from spark_jobs.manifest import BadManifest, Manifest
 from spark_jobs.previous_run import PreviousLost
@@ -37,7 +37,7 @@ day.
 _KEY = ("cluster", "job_id", "checkpoint_id", "trigger_time")
 _LINE = ("process", "record_hash", "ordinal")
 _FACT_COLUMNS = tuple(
-    column.name for column in CHECKPOINT_FACTS.columns if column.name not in ("line", "retracted")
+    name for name in CHECKPOINT_FACTS.columns.names if name not in ("line", "retracted")
 )
 
 
@@ -116,21 +116,21 @@ def _number(run: Run) -> int:
 def _commit(
     lake: LakeReader, run: Manifest, part: int, rows: Sequence[pa.RecordBatch], is_last: bool
 ) -> int:
-    for attempt in commit_attempts():
-        with attempt, staged_commit(lake, TABLE) as (delta, version):
-            versions = (delta.transaction_version(name) or 0 for name in Progress._fields)
-            stored = Progress(*versions)
-            stored_parts = stored.part if stored.run == _number(run) else 0
-            if is_kept(stored, run) or part <= stored_parts:
-                return 0
-            if not is_next(stored, run) or part != stored_parts + 1:
-                raise PreviousLost(f"Lake table {TABLE} lacks facts from before run {run.attempt}.")
-            is_first = _is_from_start(run)
-            cycle = ends_at(run.to_seq) if is_last else UNFINISHED
-            first = _number(run) if is_first else stored.first
-            progress = Progress(cycle, _number(run), part, first)
-            return _write(delta, rows, version, progress, replaces=is_first and part == 1)
-    raise AssertionError("unreachable: Retrying either returns or raises")
+    def write(delta: DeltaTable, version: int) -> int:
+        versions = (delta.transaction_version(name) or 0 for name in Progress._fields)
+        stored = Progress(*versions)
+        stored_parts = stored.part if stored.run == _number(run) else 0
+        if is_kept(stored, run) or part <= stored_parts:
+            return 0
+        if not is_next(stored, run) or part != stored_parts + 1:
+            raise PreviousLost(f"Lake table {TABLE} lacks facts from before run {run.attempt}.")
+        is_first = _is_from_start(run)
+        cycle = ends_at(run.to_seq) if is_last else UNFINISHED
+        first = _number(run) if is_first else stored.first
+        progress = Progress(cycle, _number(run), part, first)
+        return _write(delta, rows, version, progress, replaces=is_first and part == 1)
+
+    return commit(lake, TABLE, write)
 
 
 def _write(
@@ -141,19 +141,14 @@ def _write(
     replaces: bool,
 ) -> int:
     schema = CHECKPOINT_FACTS.schema
-    stamped = [
-        batch.set_column(schema.get_field_index("commit_seq"), "commit_seq", _fill(version, batch))
-        for batch in rows
-    ]
-    transactions = [Transaction(name, value) for name, value in progress._asdict().items()]
-    write_deltalake(
+    stamped = [filled(batch, schema, {"commit_seq": version}) for batch in rows]
+    write_rows(
         delta,
         pa.Table.from_batches(stamped, schema).sort_by(
             [(name, "ascending") for name in CHECKPOINT_FACTS.sort_by]
         ),
         mode="overwrite" if replaces else "append",
-        writer_properties=WriterProperties(compression="ZSTD"),
-        commit_properties=CommitProperties(max_commit_retries=0, app_transactions=transactions),
+        app_transactions=[Transaction(name, value) for name, value in progress._asdict().items()],
     )
     return sum(batch.num_rows for batch in rows)
 
@@ -201,28 +196,22 @@ def _refusals(lines: pa.RecordBatch) -> pa.RecordBatch:
             "line": pc.binary_join_element_wise(
                 *(lines[name].cast(pa.string()) for name in _LINE), "/"
             ),
-            "outcome": _fill(REFUSED, lines),
-            "final": _fill(True, lines),
+            "outcome": pa.repeat(REFUSED, lines.num_rows),
+            "final": pa.repeat(True, lines.num_rows),
         }
     )
 
 
 def _kept_rows(run: Manifest, rows: pa.RecordBatch, retracted: bool = False) -> pa.RecordBatch:
-    columns = {name: rows[name] for name in rows.schema.names}
-    columns |= {
-        "observed_at": columns.get("as_of"),
-        "source": _fill(run.attempt, rows),
-        "retracted": _fill(retracted, rows),
+    observed_at = rows["as_of"] if "as_of" in rows.schema.names else None
+    values = {
+        "observed_at": observed_at,
+        "source": run.attempt,
+        "retracted": retracted,
+        "date": _day(rows["trigger_time"], observed_at),
     }
-    columns["date"] = _day(columns["trigger_time"], columns["observed_at"])
     # Spark and hand-written runs differ in the precision of instants; the lake has milliseconds.
-    arrays = [
-        columns[field.name].cast(field.type, safe=False)
-        if columns.get(field.name) is not None
-        else pa.nulls(rows.num_rows, field.type)
-        for field in CHECKPOINT_FACTS.schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=CHECKPOINT_FACTS.schema)
+    return filled(rows, CHECKPOINT_FACTS.schema, values)
 
 
 def _day(triggered: pa.Array, observed: pa.Array | None) -> pa.Array:
@@ -232,7 +221,3 @@ def _day(triggered: pa.Array, observed: pa.Array | None) -> pa.Array:
     observed_day = pc.coalesce(observed.cast(pa.date32(), safe=False), day)
     is_far = pc.greater(pc.abs(pc.days_between(observed_day, day)), FAR_DAYS)
     return pc.if_else(is_far, pc.floor_temporal(day, unit="year"), day)
-
-
-def _fill(value: str | int | bool, batch: pa.RecordBatch) -> pa.Array:
-    return pa.repeat(pa.scalar(value), batch.num_rows)

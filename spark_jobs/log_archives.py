@@ -28,8 +28,9 @@ from ingest.lake.derived_commits import staged_commit
 from ingest.lake.reader import LakeReader
 from ingest.records import Skip
 from ingest.redaction.texts import redact
-from spark_jobs.paths import absolute_root, hadoop_path, without_globs
-from spark_jobs.schemas import lake_schema, spark_schema
+from spark_jobs.frames import parquet_frame
+from spark_jobs.paths import absolute_root, hadoop_path
+from spark_jobs.schemas import lake_schema
 from spark_jobs.transforms import log_records
 
 TABLE = READ_BY_SPARK["log_records"].name
@@ -70,13 +71,10 @@ class LogArchives:
     def _load(self, files: Sequence[LogFile], scratch: str) -> int:
         folder = f"{scratch}/staged"
         parsed = log_records.by_block(self.session, files, self.layout, self.time_zone, self.keep)
-        staged_files = [
-            without_globs(hadoop_path(f"{folder}/{name}"))
-            for name in parsed.write(folder, UNREPEATED).files
-        ]
+        staged_files = [f"{folder}/{name}" for name in parsed.write(folder, UNREPEATED).files]
         if not staged_files:
             return 0
-        rows = self.session.read.schema(spark_schema(parsed.schema)).parquet(*staged_files)
+        rows = parquet_frame(self.session, staged_files, parsed.schema)
         file_rows = (
             rows.where("record_hash is null")
             .groupBy("file")

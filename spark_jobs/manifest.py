@@ -13,6 +13,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ingest.lake.derived import ALL_TABLES
 from ingest.storage.tree import renames
+from spark_jobs.paths import absolute_root
 
 FORMAT = 1
 NAME = "manifest.json"
@@ -41,6 +42,13 @@ class Manifest:
     retracted: dict[str, Output] = field(default_factory=dict)
     """Keys of earlier runs' rows, to be deleted before ``tables`` are loaded."""
     run_dir: str = field(default="", compare=False)
+
+    def state_files(self, *names: str) -> list[str]:
+        """Addresses of the files of states (default: all)."""
+        root = absolute_root(self.run_dir)
+        return [
+            f"{root}/{file}" for name in names or self.state for file in self.state.get(name, ())
+        ]
 
     def as_json(self) -> dict[str, Any]:
         values = asdict(self)

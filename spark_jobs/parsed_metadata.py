@@ -2,22 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from deltalake import CommitProperties, WriterProperties, write_deltalake
+from deltalake import DeltaTable
 
-from ingest.lake.commit_attempts import commit_attempts
+from ingest.batches import filled
 from ingest.lake.derived import READ_BY_SPARK
-from ingest.lake.derived_commits import append, staged_commit
+from ingest.lake.derived_commits import append, commit, write_rows
 from ingest.lake.reader import LakeReader
 from ingest.lake.tables import REFERENCES
 from ingest.metadata.reader import READER_VERSION
 from ingest.metadata.snapshots import READ, snapshots
 from ingest.records import Observed
+from spark_jobs.arrow_schemas import fields_of, schema
 from spark_jobs.storage import parsing, reading
 from spark_jobs.storage.plain import Key, Row, Rows, by
 from spark_jobs.storage.snapshots import FAILED, PARSED
@@ -30,12 +31,8 @@ ROUNDS = 3
 """How often ``read`` looks for successors of checkpoints that vanished meanwhile."""
 
 _KEY = ("metadata_path", "metadata_bytes", "metadata_modified")
-_HIT = pa.schema(
-    [
-        *(parsing.PARSED.field(name) for name in ("audit_id", "root", *_KEY)),
-        ("commit_seq", pa.int64()),
-        ("repeated", pa.bool_()),
-    ]
+_HIT = schema(
+    *fields_of(parsing.PARSED, "audit_id", "root", *_KEY), commit_seq="int", repeated="flag"
 )
 
 
@@ -89,16 +86,12 @@ class ParsedMetadata:
         if not rows.count_rows(filter=ds.field("failure").is_null()):
             return
         self._keep_snapshots(rows)
-        for attempt in commit_attempts():
-            with attempt, staged_commit(self.lake, READ_BY_SPARK[TABLE].name) as (delta, version):
-                batches = _stamp(rows, version, datetime.now(UTC))
-                write_deltalake(
-                    delta,
-                    pa.RecordBatchReader.from_batches(REFERENCES.schema, batches),
-                    mode="append",
-                    writer_properties=WriterProperties(compression="ZSTD"),
-                    commit_properties=CommitProperties(max_commit_retries=0),
-                )
+
+        def write(delta: DeltaTable, version: int) -> None:
+            batches = _stamp(rows, version, datetime.now(UTC))
+            write_rows(delta, pa.RecordBatchReader.from_batches(REFERENCES.schema, batches))
+
+        commit(self.lake, READ_BY_SPARK[TABLE].name, write)
 
     def _keep_snapshots(self, rows: ds.Dataset) -> None:
         batches = rows.scanner(
@@ -147,8 +140,7 @@ def find_replacements(engine: Any, failed: pa.Table, files: pa.Table) -> pa.Tabl
 
 
 def _stamp(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:
-    schema = REFERENCES.schema
-    stamps: dict[str, str | int | datetime | date] = {
+    stamps = {
         "cluster": "",
         "observed_at": at,
         "source": SOURCE,
@@ -156,10 +148,4 @@ def _stamp(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBa
         "date": at.date(),
     }
     for batch in rows.scanner(filter=ds.field("failure").is_null()).to_batches():
-        columns = [
-            pa.repeat(pa.scalar(stamps[field.name], field.type), batch.num_rows)
-            if field.name in stamps
-            else batch.column(field.name).cast(field.type)
-            for field in schema
-        ]
-        yield pa.record_batch(columns, schema=schema)
+        yield filled(batch, REFERENCES.schema, stamps)

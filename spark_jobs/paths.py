@@ -6,6 +6,10 @@ _GLOB = re.compile(r"([{}\[\]*?\\])")
 _S3 = re.compile(r"^s3n?://")
 
 
+def is_local(*places: str) -> bool:
+    return not any("://" in place for place in places)
+
+
 def absolute_root(root: str) -> str:
     """A URI, or an absolute path: a Connect server has another folder. Without final slash."""
     if root.startswith("file://"):

@@ -5,11 +5,10 @@ Without it, the caller starts over.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-import fsspec
 import pyarrow as pa
 
 from ingest.lake.derived import CYCLE_TABLES
-from ingest.parquet_stream import ParquetStream
+from ingest.parquet_stream import open_parquet
 from spark_jobs import manifest as manifests
 from spark_jobs.manifest import BadManifest, Manifest
 
@@ -38,11 +37,9 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
 
 def check(run: Manifest, *, every_byte: bool = False) -> None:
     """Raises PreviousLost if a state file is missing or torn, or (``every_byte``) damaged."""
-    filesystem, root = fsspec.core.url_to_fs(run.run_dir)
     for file in (file for files in run.state.values() for file in files):
         try:
-            with filesystem.open(f"{root.rstrip('/')}/{file}", "rb") as handle:
-                parquet = ParquetStream(handle, checks_pages=True)
+            with open_parquet(f"{run.run_dir}/{file}", checks_pages=True) as parquet:
                 for _ in parquet.iter_batches() if every_byte else ():
                     pass
         except (pa.ArrowException, OSError) as error:

@@ -1,13 +1,15 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ingest.parquet_stream import ParquetStream
+from ingest.parquet_stream import open_parquet
+from spark_jobs import manifest as manifests
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import RETRACTED, ROWS
 from spark_jobs.serving import CHECKPOINT_FACT
@@ -60,10 +62,9 @@ class RunFiles:
         outputs[name] = Output(earlier.rows + rows, files)
 
     def read(self, files: Iterable[str], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        filesystem, root = fsspec.core.url_to_fs(self.uri)
         for file in files:
-            with filesystem.open(f"{root}/{file}", "rb") as handle:
-                yield from ParquetStream(handle).iter_batches(columns=list(columns))
+            with open_parquet(f"{self.uri}/{file}") as parquet:
+                yield from parquet.iter_batches(columns=list(columns))
 
     def copy_state(self, previous: Manifest) -> None:
         """Copy another run's state; its directory may be deleted later."""
@@ -78,6 +79,28 @@ class RunFiles:
             filesystem.cp_file(f"{source}/{file}", f"{target}/{file}")
         if name in previous.state:
             self.state[name] = previous.state[name]
+
+    def write_manifest(
+        self,
+        job: str,
+        attempt: str,
+        started_at: datetime,
+        from_seq: dict[str, int],
+        to_seq: dict[str, int],
+    ) -> str:
+        """Ends the run; returns the address of its manifest."""
+        manifest = Manifest(
+            job,
+            attempt,
+            from_seq,
+            to_seq,
+            self.outputs,
+            self.state,
+            started_at,
+            datetime.now(UTC),
+            self.retracted,
+        )
+        return manifests.write(manifest, self.uri)
 
     def write_rows(self, folder: str, rows: pa.Table) -> Output:
         if not rows.num_rows:

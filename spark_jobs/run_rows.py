@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-import fsspec
 import pyarrow as pa
 
-from ingest.parquet_stream import ParquetStream
+from ingest.parquet_stream import ParquetStream, open_parquet
 from spark_jobs.manifest import BadManifest, Manifest, Output, is_damage
 from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, parquet_columns, unnest
 
@@ -32,14 +31,12 @@ def _rows(
     manifest: Manifest, table: str, output: Output | None, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
     output = output or Output(0)
-    filesystem, root = fsspec.core.url_to_fs(manifest.run_dir)
     rows = 0
     for file in output.files:
         name = f"{file} of attempt {manifest.attempt}"
         try:
-            with filesystem.open(f"{root.rstrip('/')}/{file}", "rb") as handle:
-                stream = ParquetStream(handle)
-                for batch in _batches(stream, name, table, columns, rows_at_once):
+            with open_parquet(f"{manifest.run_dir}/{file}") as parquet:
+                for batch in _batches(parquet, name, table, columns, rows_at_once):
                     rows += batch.num_rows
                     if batch.num_rows:
                         yield batch

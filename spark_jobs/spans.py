@@ -50,7 +50,7 @@ def floor(at: datetime, length: timedelta) -> datetime:
 
 
 def windows_between(
-    times: Sequence[tuple[datetime | None, datetime | None]], length: timedelta
+    times: Sequence[tuple[datetime | None, datetime | None]],
 ) -> list[Span] | None:
     """The spans of whole windows around the first and last instants of files; None if these are
     unknown or too far apart.
@@ -59,7 +59,7 @@ def windows_between(
     if len(spans) < len(times) or any(last - first > MOST_FILE_SPAN for first, last in spans):
         return None
     return merge_spans(
-        (floor(first, length), floor(last, length) + length) for first, last in spans
+        (floor(first, WINDOW), floor(last, WINDOW) + WINDOW) for first, last in spans
     )
 
 

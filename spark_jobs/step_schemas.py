@@ -2,26 +2,19 @@ import pyarrow as pa
 
 from ingest.flink_logs.events import LogEvent
 from ingest.lake.tables import TABLES, columns_of
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema, fields_of, in_microseconds, schema
+from spark_jobs.arrow_schemas import arrow_schema, fields_of, schema
 from spark_jobs.fold.taskmanagers import COLUMNS as TASKMANAGER_COLUMNS
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import TASKMANAGER_LIFE
 
-JOB_KEY = [(name, pa.string()) for name in JOB]
+JOB_KEY = schema(**dict.fromkeys(JOB, "text"))
 
-EVENT = pa.schema(
-    [
-        ("cluster", pa.string()),
-        ("observed_at", INSTANT),
-        *((column.name, in_microseconds(column.type)) for column in columns_of(LogEvent)),
-    ]
-)
-SERVED_EVENT = pa.schema([*EVENT, ("fields", pa.string()), ("served_reason", pa.string())])
+EVENT = schema(*schema(cluster="text", observed_at="instant"), *fields_of(columns_of(LogEvent)))
+SERVED_EVENT = schema(*EVENT, fields="text", served_reason="text")
 """``fields``: JSON of the serving column; ``served_reason``: reason or change of state."""
 
 EXECUTION = schema(
-    cluster="text",
-    job_id="text",
+    *JOB_KEY,
     execution_id="text",
     vertex_id="text",
     task="text",
@@ -33,33 +26,29 @@ EXECUTION = schema(
     log="text",
 )
 """Where an attempt of a subtask ran. ``log``: in which its TaskManager reported the task."""
-UPDATED_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
+UPDATED_EXECUTION = schema(*EXECUTION, newly_placed="flag")
 """``newly_placed``: job, task and host are known since this run."""
-LIFE = pa.schema(
-    [
-        *arrow_schema(TASKMANAGER_LIFE),
-        *((name, INSTANT) for name in ("lost_at", "suspected_at", "seen_at", "sampled_at")),
-        ("lost_by", pa.string()),
-        ("slot_jobs", pa.list_(pa.struct([("job_id", pa.string()), ("at", pa.int64())]))),
-        ("informed_jobs", pa.list_(pa.string())),
-    ]
+_TEXTS = pa.list_(pa.string())
+LIFE = schema(
+    *arrow_schema(TASKMANAGER_LIFE),
+    lost_at="instant",
+    suspected_at="instant",
+    seen_at="instant",
+    sampled_at="instant",
+    lost_by="text",
+    slot_jobs=pa.list_(pa.struct(list(schema(job_id="text", at="int")))),
+    informed_jobs=_TEXTS,
 )
 """The remembered life of a TaskManager."""
-UPDATED_LIFE = pa.schema([*LIFE, ("changed", pa.bool_()), ("to_inform", pa.list_(pa.string()))])
+UPDATED_LIFE = schema(*LIFE, changed="flag", to_inform=_TEXTS)
 """``changed``: whether a served column changed; ``to_inform``: jobs that get its end as a loss."""
-TASKMANAGER_LOSS = pa.schema(
-    [
-        *JOB_KEY,
-        ("ts", INSTANT),
-        ("observed_at", INSTANT),
-        *(
-            LIFE.field(name)
-            for name in ("taskmanager_id", "life", "host", "ended_by", "exit_code", "detail")
-        ),
-    ]
+TASKMANAGER_LOSS = schema(
+    *JOB_KEY,
+    *schema(ts="instant", observed_at="instant"),
+    *fields_of(LIFE, "taskmanager_id", "life", "host", "ended_by", "exit_code", "detail"),
 )
 """The loss of a TaskManager, for a job that had tasks or slots there."""
-TASKMANAGER = pa.schema([*JOB_KEY, *fields_of(TABLES["taskmanagers"].schema, TASKMANAGER_COLUMNS)])
+TASKMANAGER = schema(*JOB_KEY, *fields_of(TABLES["taskmanagers"].schema, *TASKMANAGER_COLUMNS))
 """A sample of a TaskManager, for a job that has slots on it."""
 
 _SNAPSHOT_COLUMNS = (
@@ -72,8 +61,10 @@ _SNAPSHOT_COLUMNS = (
     "is_savepoint",
     "observed_at",
 )
-SNAPSHOT = pa.schema(
-    [*JOB_KEY, ("owner_id", pa.string()), *fields_of(TABLES["snapshots"].schema, _SNAPSHOT_COLUMNS)]
+SNAPSHOT = schema(
+    *JOB_KEY,
+    *schema(owner_id="text"),
+    *fields_of(TABLES["snapshots"].schema, *_SNAPSHOT_COLUMNS),
 )
 """Sums of a ``_metadata``, for a job that needs them. ``owner_id``: the job in whose directory the
 file is.
@@ -83,19 +74,13 @@ COMPARISON = schema(checkpoint_id="int", trigger_time="int", directory="text", c
 """A checkpoint, and the directory of the snapshot that its upload is compared with.
 ``trigger_time`` is in epoch ms.
 """
-METADATA_NEEDS = pa.schema(
-    [
-        *JOB_KEY,
-        ("comparisons", pa.list_(pa.struct(list(COMPARISON)))),
-        ("wanted_keys", pa.list_(pa.string())),
-    ]
+METADATA_NEEDS = schema(
+    *JOB_KEY, comparisons=pa.list_(pa.struct(list(COMPARISON))), wanted_keys=_TEXTS
 )
 """What a job needs from ``_metadata``. ``wanted_keys``: keys of snapshots whose full size or type
 it needs (``spark_jobs.fold.wanted_snapshots``).
 """
-LOOKUP = schema(
-    from_ms="int", to_ms="int", keys=pa.list_(pa.string()), minutes=pa.list_(pa.int64())
-)
+LOOKUP = schema(from_ms="int", to_ms="int", keys=_TEXTS, minutes=pa.list_(pa.int64()))
 """``spark_jobs.fold.checkpoints.Lookup`` as a row."""
-LOOKED_UP = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
-STATE = pa.schema([*JOB_KEY, ("state", pa.binary())])
+LOOKED_UP = schema(*JOB_KEY, *fields_of(LOOKUP, "from_ms", "to_ms", "minutes"))
+STATE = schema(*JOB_KEY, state=pa.binary())

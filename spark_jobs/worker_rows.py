@@ -3,7 +3,7 @@ workers, which is several times faster.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -15,14 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from spark_jobs.arrow_schemas import schema
+from spark_jobs.arrow_schemas import Batches, Make, schema
 from spark_jobs.manifest import Output
 from spark_jobs.schemas import spark_schema
 
 ROW_GROUP_BYTES = 32 * 1024 * 1024
 _FILE = schema(name="text", rows="int")
-
-Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True)
@@ -58,9 +56,14 @@ class WorkerRows:
         files = sorted(self.source_rows.mapInArrow(write, spark_schema(_FILE)).collect())
         return Output(sum(rows for _, rows in files), tuple(name for name, _ in files))
 
+    def write_below(self, directory: str, folder: str) -> Output:
+        """Like ``write`` to a folder of a directory; returns names relative to the directory."""
+        output = self.write(f"{directory}/{folder}")
+        return Output(output.rows, tuple(f"{folder}/{name}" for name in output.files))
+
 
 def write_batches(
-    batches: Iterable[pa.RecordBatch],
+    batches: Batches,
     make: Make,
     folder: str,
     schema: pa.Schema,
@@ -88,7 +91,7 @@ def write_batches(
     yield pa.RecordBatch.from_pylist([{"name": name, "rows": rows}], _FILE)
 
 
-def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+def _row_groups(batches: Batches, schema: pa.Schema) -> Iterator[pa.Table]:
     pending: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

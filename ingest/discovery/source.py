@@ -1,4 +1,3 @@
-from ingest.records import LogRecord
 from ingest.source_declaration import Source, Turn
 
 SOURCES = (
@@ -7,7 +6,6 @@ SOURCES = (
         Turn.LOGS,
         "ingest.operator_log:read_events",
         applies=lambda run: run.cluster.operator_events,
-        tables=(LogRecord,),
         files=True,
     ),
 )

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from ingest.due import still_waits
+from ingest.due import waiting
 from ingest.errors import IngestError, Retryable
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
 from ingest.flink_logs.files import no_header
@@ -46,17 +46,6 @@ class Transfer:
 class ListedLog:
     name: str
     size: int
-
-
-def is_due(cursor: dict[str, Any], now: datetime) -> bool:
-    due_at, wait_s = cursor.get("due_at"), cursor.get("wait_s")
-    if not isinstance(due_at, int | float) or not isinstance(wait_s, int | float):
-        return True
-    return not still_waits(now.timestamp(), due_at, wait_s)
-
-
-def waiting(at: datetime, wait_s: float) -> dict[str, float]:
-    return {"due_at": at.timestamp() + wait_s, "wait_s": wait_s}
 
 
 def listed_logs(body: Any) -> list[ListedLog]:

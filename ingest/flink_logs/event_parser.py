@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from ingest.flink_logs.patterns import (
     IGNORED_STARTS,
     KEPT_LEVELS,
+    KIND_OF_PIECE,
     PATTERNS,
     READ_CHARS,
     STORE_KINDS,
-    TRACE_PATTERNS,
     UNREAD,
     Pattern,
 )
@@ -144,8 +144,7 @@ _LOGGER_AT_END = re.compile(
 ).fullmatch
 _EMPTY_PLACEHOLDER = "{}"
 """Flink prints a placeholder if its value is an exception: the trace has the reason."""
-_TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
-_ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
+_ANY_TRACE = re.compile(any_of(KIND_OF_PIECE))
 
 
 def parse_message(level: str, message: str) -> ParsedMessage | None:
@@ -156,7 +155,7 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
 def _with_place(parsed: ParsedMessage, message: str) -> ParsedMessage:
     kind, fields, values, reason, reason_text, line, detail = parsed
     text = message[:DETAIL_CHARS]
-    pieces = (piece for piece in _TRACE_OF_PIECE if piece in text)
+    pieces = (piece for piece in KIND_OF_PIECE if piece in text)
     place = place_in(text, min(map(text.index, pieces), default=0))
     if place is None:
         return parsed
@@ -299,10 +298,7 @@ def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | Non
         _, separator, text = (detail or "").rpartition("CheckpointException: ")
         # In 1.13 and 1.14, the trace of a decline begins with the sentence, without a class.
         first_line = (text if separator else detail or "").partition("\n")[0]
-        reason = (
-            reason_of(first_line) if separator else reason_of(reason_text) or reason_of(first_line)
-        )
-        return reason.code if reason else None
+        return (None if separator else reason_of(reason_text)) or reason_of(first_line)
     if kind in FAILURE_KINDS:
         return failure_cause_of(detail) or failure_cause_of(reason_text)
     return None
@@ -310,7 +306,7 @@ def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | Non
 
 def _parse_trace(line: str, detail: str | None) -> ParsedMessage | None:
     text = f"{line}\n{detail or ''}"
-    for piece in _TRACE_OF_PIECE:
+    for piece in KIND_OF_PIECE:
         if piece in text:
             break
     else:  # several times as fast as a regular expression without a match
@@ -318,12 +314,12 @@ def _parse_trace(line: str, detail: str | None) -> ParsedMessage | None:
     match = _ANY_TRACE.search(text)
     if match is None:
         return None
-    pattern = _TRACE_OF_PIECE[match[1]]
+    kind = KIND_OF_PIECE[match[1]]
     return (
-        pattern.kind,
+        kind,
         (),
         (),
-        pattern.reason,
+        kind.upper(),
         (cause_line(detail) or "")[:MESSAGE_CHARS] or None,
         line[:MESSAGE_CHARS],
         detail,

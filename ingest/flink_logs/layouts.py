@@ -31,7 +31,7 @@ class Layout:
     header: str
     groups: tuple[str, ...]
     second_regex: str
-    second_parts: str
+    second_parts: str = "yMdHms"
     zone: str = ""
 
     def group(self, name: str) -> int:
@@ -81,7 +81,6 @@ FLINK = Layout(
     r"(?!- )(?=[^\n]* )([^ ]++) ++(?>- |[^\n]*? - )",
     ("second", "fraction", "level", "logger"),
     r"([0-9]{2})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
-    "yMdHms",
 )
 
 _LEVEL = "(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)"
@@ -98,35 +97,32 @@ _BEFORE_MESSAGE = (
     rf"(?:(?!\[[A-Za-z_][A-Za-z0-9_.$]*+\] - ){_BRACKETS})*+{_LOGGER}"
 )
 """Level, thread, logger, line number and MDC, each optional, in the usual orders."""
+_DATE = (
+    r"\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
+    r"(?: ?(Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?\]?:? ++"
+)
+"""Second, fraction and offset."""
 
 DATED = Layout(
     "date first",
     "",
-    r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
-    rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++{_BEFORE_MESSAGE}",
+    rf"^{_DATE}{_BEFORE_MESSAGE}",
     ("second", "fraction", "offset", "level", "logger"),
     r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
-    "yMdHms",
 )
 LEVEL_FIRST = Layout(
     "level first",
     "",
-    rf"^\[?{_LEVEL}(?: *+\])? ++"
-    r"\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
-    rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++(?:{_BRACKETS})*+{_LOGGER}",
+    rf"^\[?{_LEVEL}(?: *+\])? ++{_DATE}(?:{_BRACKETS})*+{_LOGGER}",
     ("level", "second", "fraction", "offset", "logger"),
     DATED.second_regex,
-    DATED.second_parts,
 )
 LOGGER_LAST = Layout(
     "date first, logger last",
     "",
-    r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
-    rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++\[?{_LEVEL}\]? ++"
-    r"(?:\[[^\[\]\n]{1,200}+\] )?+(?:- )?",
+    rf"^{_DATE}\[?{_LEVEL}\]? ++(?:\[[^\[\]\n]{{1,200}}+\] )?+(?:- )?",
     ("second", "fraction", "offset", "level"),
-    r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
-    "yMdHms",
+    DATED.second_regex,
 )
 """Kafka's default: the message may end with the logger in brackets
 (``event_parser.without_logger``).
@@ -138,7 +134,6 @@ SHORT = Layout(
     rf"++{_BEFORE_MESSAGE}",
     ("second", "fraction", "level", "logger"),
     r"([0-9]{2})/([0-9]{2})/([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
-    "yMdHms",
 )
 OPERATOR = Layout(
     "operator",
@@ -149,7 +144,6 @@ OPERATOR = Layout(
     rf"\[{_LEVEL} *+\](?: ?\[[^\[\]\n]{{0,520}}+\])?+ (?![^\n ]{{1,300}} - )",
     ("second", "fraction", "logger", "level"),
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})",
-    "yMdHms",
 )
 """log4j2.properties of https://github.com/apache/flink-kubernetes-operator. Its jobs often use the
 same layout.

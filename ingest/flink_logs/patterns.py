@@ -107,20 +107,6 @@ def _names(line: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\?P<(\w+)>", line))
 
 
-@dataclass(frozen=True, slots=True)
-class TracePattern:
-    """An event that only the stack trace shows, if no ``Pattern`` matches the line. The
-    leftmost ``piece`` in the trace decides.
-    """
-
-    kind: str
-    piece: str
-
-    @property
-    def reason(self) -> str:
-        return self.kind.upper()
-
-
 STORE_RETRIED = "store_retried"
 
 
@@ -273,10 +259,8 @@ _CHECKPOINT_PATTERNS = (
     Pattern(
         "unknown_checkpoint_message",
         "1.9+ DEBUG",
-        rf"Received (?:decline )?message for an? unknown (?:\(too old\?\) )?checkpoint (?:attempt "
-        rf")?{CHECKPOINT} from task {EXECUTION} of job {JOB} at {LOCATION_OR_NONE}(?: : "
-        rf"{REST:reason_text})?",
-        starts="Received message for an unknown checkpoint ",
+        rf"Received message for an unknown checkpoint (?:attempt )?{CHECKPOINT} from task "
+        rf"{EXECUTION} of job {JOB} at {LOCATION_OR_NONE}(?: : {REST:reason_text})?",
     ),
     Pattern(
         "unknown_checkpoint_message",
@@ -359,9 +343,7 @@ _CHECKPOINT_PATTERNS = (
     Pattern(
         "discard_failed",
         "1.13–1.16",
-        rf"(?:Could not properly discard completed checkpoint|Fail to discard the old checkpoint) "
-        rf"[^0-9\n]{{0,60}}{CHECKPOINT}",
-        starts="Could not properly discard completed checkpoint ",
+        rf"Could not properly discard completed checkpoint [^0-9\n]{{0,60}}{CHECKPOINT}",
     ),
     Pattern(
         "discard_failed",
@@ -393,13 +375,13 @@ _CHECKPOINT_PATTERNS = (
     Pattern(
         "savepoint_requested",
         "1.11+",
-        rf"Triggering (?P<reason_text>cancel-with-|stop-with-)?savepoint for job {JOB}",
+        rf"Triggering (?P<reason_text>stop-with-)savepoint for job {JOB}",
         starts="Triggering stop-with-savepoint for job ",
     ),
     Pattern(
         "savepoint_requested",
         "1.11+",
-        rf"Triggering (?P<reason_text>cancel-with-)?savepoint for job {JOB}",
+        rf"Triggering (?P<reason_text>cancel-with-)savepoint for job {JOB}",
         starts="Triggering cancel-with-savepoint for job ",
     ),
     Pattern("savepoint_requested", "1.11+", rf"Triggering savepoint for job {JOB}"),
@@ -466,9 +448,8 @@ _JOB_PATTERNS = (
     Pattern(
         "job_submitted",
         "1.9+",
-        rf"Received (?:JobGraph|job) submission (?:{JOB} \({ANY:job_name}\)\.|'{ANY:job_name}' "
+        rf"Received JobGraph submission (?:{JOB} \({ANY:job_name}\)\.|'{ANY:job_name}' "
         rf"\({JOB}\)\.)",
-        starts="Received JobGraph submission ",
     ),
     Pattern(
         "job_submitted",
@@ -490,8 +471,7 @@ _JOB_PATTERNS = (
     Pattern(
         "tm_heartbeat_timeout",
         "1.9+",
-        rf"(?:The h|H)eartbeat of TaskManager with id {WORKER} timed out",
-        starts="Heartbeat of TaskManager with id ",
+        rf"Heartbeat of TaskManager with id {WORKER} timed out",
     ),
     Pattern(
         "tm_heartbeat_timeout", "1.9+", rf"The heartbeat of TaskManager with id {WORKER} timed out"
@@ -852,46 +832,43 @@ STORE_KINDS = frozenset(
 )
 """Events whose ``path`` is the place in an object store, if the text names a bucket."""
 
-TRACE_PATTERNS: tuple[TracePattern, ...] = (
-    TracePattern("tolerable_failures_exceeded", "Exceeded checkpoint tolerable failure threshold"),
-    TracePattern("insufficient_network_buffers", "Insufficient number of network buffers"),
-    TracePattern("partition_not_found", "PartitionNotFoundException"),
-    TracePattern("out_of_memory", "java.lang.OutOfMemoryError"),
-    TracePattern("rpc_too_large", "OversizedPayloadException"),
-    TracePattern("rpc_too_large", "exceeds the maximum akka framesize"),
-    TracePattern("rpc_too_large", "exceeds the maximum pekko framesize"),
-    TracePattern("rpc_too_large", "'s result size "),
-    TracePattern("association_quarantined", "UID that has been quarantined"),
-    TracePattern("association_quarantined", "irrecoverably failed"),
-    TracePattern("association_quarantined", "has quarantined this system"),
-    TracePattern("registration_failed", "RegistrationTimeoutException"),
-    TracePattern("store_refused", "Service: Amazon S3; Status Code: 403"),
-    TracePattern("store_refused", "Service: S3, Status Code: 403"),
-    TracePattern("store_refused", "[ErrorCode]: AccessDenied"),
-    TracePattern("store_refused", "AuthorizationPermissionMismatch"),
-    TracePattern("store_timeout", "Error Code: RequestTimeout"),
-    TracePattern("store_throttled", "Service: Amazon S3; Status Code: 503"),
-    TracePattern("store_throttled", "Service: S3, Status Code: 503"),
-    TracePattern("store_throttled", "QpsLimitExceeded"),
-    TracePattern("store_throttled", ", ServerBusy"),
-    TracePattern("store_throttled", "exceeded the rate limit for object"),
-    TracePattern("store_throttled", "educe your request rate"),
-    TracePattern("store_pool_exhausted", "Timeout waiting for connection from pool"),
-    TracePattern("store_pool_exhausted", "Acquire operation took longer"),
-    TracePattern("rpc_timeout", "AskTimeoutException"),
-)
+KIND_OF_PIECE = {
+    "Exceeded checkpoint tolerable failure threshold": "tolerable_failures_exceeded",
+    "Insufficient number of network buffers": "insufficient_network_buffers",
+    "PartitionNotFoundException": "partition_not_found",
+    "java.lang.OutOfMemoryError": "out_of_memory",
+    "OversizedPayloadException": "rpc_too_large",
+    "exceeds the maximum akka framesize": "rpc_too_large",
+    "exceeds the maximum pekko framesize": "rpc_too_large",
+    "'s result size ": "rpc_too_large",
+    "UID that has been quarantined": "association_quarantined",
+    "irrecoverably failed": "association_quarantined",
+    "has quarantined this system": "association_quarantined",
+    "RegistrationTimeoutException": "registration_failed",
+    "Service: Amazon S3; Status Code: 403": "store_refused",
+    "Service: S3, Status Code: 403": "store_refused",
+    "[ErrorCode]: AccessDenied": "store_refused",
+    "AuthorizationPermissionMismatch": "store_refused",
+    "Error Code: RequestTimeout": "store_timeout",
+    "Service: Amazon S3; Status Code: 503": "store_throttled",
+    "Service: S3, Status Code: 503": "store_throttled",
+    "QpsLimitExceeded": "store_throttled",
+    ", ServerBusy": "store_throttled",
+    "exceeded the rate limit for object": "store_throttled",
+    "educe your request rate": "store_throttled",
+    "Timeout waiting for connection from pool": "store_pool_exhausted",
+    "Acquire operation took longer": "store_pool_exhausted",
+    "AskTimeoutException": "rpc_timeout",
+}
+"""Piece of a stack trace → kind of an event that only the trace shows, if no ``Pattern`` matches the
+line. The leftmost piece decides.
+"""
 
 UNREAD = "unread_line"
 """A line that begins like an entry but does not match: a release may word it otherwise."""
 
 KINDS: tuple[str, ...] = tuple(
-    dict.fromkeys(
-        [
-            *(pattern.kind for pattern in PATTERNS),
-            *(pattern.kind for pattern in TRACE_PATTERNS),
-            UNREAD,
-        ]
-    )
+    dict.fromkeys([*(pattern.kind for pattern in PATTERNS), *KIND_OF_PIECE.values(), UNREAD])
 )
 
 IGNORED_STARTS: tuple[str, ...] = (

@@ -19,30 +19,27 @@ ZONE_TOLERANCE = timedelta(minutes=20)
 def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     logs = run.cluster.logs
     if not run.cluster.log_store or len(logs.globs) > 1:  # one glob is for the lines of the store
-        probe_notes = probe_logs(logs, run.shard.at())
-        notes.sees += probe_notes.sees
-        notes.misses += probe_notes.misses
+        probe_logs(logs, run.shard.at(), notes)
 
 
-def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
-    result = ProbeNotes()
+def probe_logs(logs: LogSource, now: datetime, notes: ProbeNotes) -> None:
     try:
         layout = layout_of(logs.layout)
         zone = zone_of(logs.time_zone, layout)
     except IngestError as error:
-        result.misses.append(message("logs: {error:text}", error=str(error)))
-        return result
+        notes.misses.append(message("logs: {error:text}", error=str(error)))
+        return
     files, skips = find(logs.globs, logs.own_globs)
-    result.misses += [
+    notes.misses += [
         message("logs: {subject:name}: {detail:name}", subject=skip.subject, detail=skip.detail)
         for skip in skips
     ]
     if not files:
-        result.misses.append(
+        notes.misses.append(
             message("logs: nothing matches {join:name}", join=", ".join(logs.globs))
         )
-        return result
-    result.sees.append(
+        return
+    notes.sees.append(
         message(
             "log files: {files:number}, {sum:decimal1} MB",
             files=len(files),
@@ -57,7 +54,7 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
             unread_paths.append(file.path)
         newest = max(filter(None, (newest, last)), default=None)
     if unread_paths:
-        result.misses.append(
+        notes.misses.append(
             message(
                 "logs: {unknown:message} without the declared layout, as {unknown2:name}; declare "
                 "their log4j pattern",
@@ -66,11 +63,11 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
             )
         )
     if newest:
-        result.sees.append(
+        notes.sees.append(
             message("newest log record: {newest:name} UTC", newest=f"{newest:%Y-%m-%d %H:%M:%S}")
         )
         if zone_is_doubtful(newest, now):
-            result.misses.append(
+            notes.misses.append(
                 message(
                     "logs: the newest record would be {hours:decimal1} h from now; is "
                     "{time_zone:name} the time zone of these logs?",
@@ -78,7 +75,6 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
                     time_zone=logs.time_zone,
                 )
             )
-    return result
 
 
 def zone_is_doubtful(newest: datetime, now: datetime) -> bool:

@@ -2,6 +2,7 @@ import asyncio
 from dataclasses import replace
 
 from ingest.cluster_run import ClusterRun, Shard
+from ingest.due import still_waits, waiting
 from ingest.flink_logs import endpoint, tail
 from ingest.flink_logs.endpoint import Transfer
 from ingest.flink_rest.faults import BadAnswer, Unanswered
@@ -30,10 +31,10 @@ def read_files(run: ClusterRun) -> SourceRead:
 
 async def read_endpoint(run: ClusterRun) -> SourceRead | None:
     cursor, now = run.cursor_of(endpoint.SOURCE), run.shard.at()
-    if not endpoint.is_due(cursor, now):
+    if still_waits(cursor, now):
         return None
     transfer = run.shard.shared(_transfers)[run.cluster.name]
-    later_cursor = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
+    later_cursor = {**cursor, **waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
     async with run.client(run.cluster.url) as client:
         try:
             listing = await client.get("/jobmanager/logs")

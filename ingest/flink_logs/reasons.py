@@ -1,19 +1,5 @@
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class FailureReason:
-    """A reason of ``CheckpointException``. ``preflight``: refused before a task was triggered.
-    ``counts``: it counts as a tolerable failure (Flink 2.3).
-    """
-
-    code: str
-    text: str
-    preflight: bool
-    counts: bool
-
 
 _PREFLIGHT = (
     ("PERIODIC_SCHEDULER_SHUTDOWN", "Periodic checkpoint scheduler is shut down."),
@@ -62,69 +48,55 @@ _AFTER_TRIGGER = (
     ("FINALIZE_CHECKPOINT_FAILURE", "Failure to finalize checkpoint."),
     ("TRIGGER_CHECKPOINT_FAILURE", "Trigger checkpoint failure."),
 )
-_COUNTED = frozenset(
-    {
-        "CHECKPOINT_ASYNC_EXCEPTION",
-        "CHECKPOINT_DECLINED",
-        "CHECKPOINT_EXPIRED",
-        "EXCEPTION",
-        "FINALIZE_CHECKPOINT_FAILURE",
-        "IO_EXCEPTION",
-    }
-)
-REASONS: tuple[FailureReason, ...] = tuple(
-    FailureReason(code, text, is_preflight, code in _COUNTED)
-    for is_preflight, sentences in ((True, _PREFLIGHT), (False, _AFTER_TRIGGER))
-    for code, text in sentences
-)
-PREFLIGHT: frozenset[str] = frozenset(code for code, _ in _PREFLIGHT)
+PREFLIGHT = frozenset(code for code, _ in _PREFLIGHT)
+"""Reasons before a task was triggered."""
+REASON_OF_TEXT = {text: code for code, text in (*_PREFLIGHT, *_AFTER_TRIGGER)}
+"""Message of a ``CheckpointException`` → ``CheckpointFailureReason``."""
 
-FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
-    ("TOLERABLE_FAILURES_EXCEEDED", "Exceeded checkpoint tolerable failure threshold"),
-    ("INSUFFICIENT_NETWORK_BUFFERS", "Insufficient number of network buffers"),
-    ("PARTITION_NOT_FOUND", "PartitionNotFoundException"),
-    ("PARTITION_CONNECTION_LOST", "PartitionConnectionException"),
-    ("PARTITION_PRODUCER_GONE", " in unexpected state "),
-    ("TASKMANAGER_HEARTBEAT_TIMEOUT", "Heartbeat of TaskManager with id "),
-    ("TASKMANAGER_UNREACHABLE", " is no longer reachable."),
-    ("TASKMANAGER_CONNECTION_LOST", "RemoteTransportException"),
-    ("NO_RESOURCE_AVAILABLE", "NoResourceAvailableException"),
-    ("OUT_OF_MEMORY", "java.lang.OutOfMemoryError"),
-    ("CONTAINER_OUT_OF_MEMORY", "OOMKilled"),
-    ("CONTAINER_OUT_OF_MEMORY", "beyond physical memory limits"),
-    ("CONTAINER_OUT_OF_MEMORY", "beyond the 'PHYSICAL' memory limit"),
-    ("POD_EVICTED", "reason=Evicted"),
-    ("STATE_INCOMPATIBLE", "StateMigrationException"),
-    ("STATE_OF_REMOVED_OPERATOR", "Cannot map checkpoint/savepoint state for operator"),
-    ("MAX_PARALLELISM", "can not be restored. The maximum parallelism"),
-    ("MEMORY_STATE_TOO_LARGE", "maximum permitted memory-backed state"),
-    ("HA_STORE_BROKEN", "retrieved state handle is broken"),
-    ("PRODUCER_FENCED", "ProducerFencedException"),
-    ("TRANSACTION_ABORTED", "InvalidTxnStateException"),
-    ("SOURCE_POSITION_GONE", "no longer available on the server"),
-    ("SOURCE_POSITION_GONE", "OffsetOutOfRangeException"),
-    ("TOPOLOGY_CHANGED", "Cannot get old subtasks from a descriptor"),
-    ("TOPOLOGY_CHANGED", "Cannot rescale the given pointwise partitioner"),
-    ("TABLE_COMMIT_UNKNOWN", "CommitStateUnknownException"),
-    ("TASK_NOT_CANCELLED", "Task did not exit gracefully within"),
-    ("JOB_KNOWN_ALREADY", "DuplicateJobSubmissionException"),
-    ("RPC_TIMEOUT", "AskTimeoutException"),
-    ("RPC_TIMEOUT", "This is usually caused by: 1) "),
-)
-"""Codes, and the piece of a stack trace that shows each. The leftmost piece decides."""
+CAUSE_OF_PIECE = {
+    "Exceeded checkpoint tolerable failure threshold": "TOLERABLE_FAILURES_EXCEEDED",
+    "Insufficient number of network buffers": "INSUFFICIENT_NETWORK_BUFFERS",
+    "PartitionNotFoundException": "PARTITION_NOT_FOUND",
+    "PartitionConnectionException": "PARTITION_CONNECTION_LOST",
+    " in unexpected state ": "PARTITION_PRODUCER_GONE",
+    "Heartbeat of TaskManager with id ": "TASKMANAGER_HEARTBEAT_TIMEOUT",
+    " is no longer reachable.": "TASKMANAGER_UNREACHABLE",
+    "RemoteTransportException": "TASKMANAGER_CONNECTION_LOST",
+    "NoResourceAvailableException": "NO_RESOURCE_AVAILABLE",
+    "java.lang.OutOfMemoryError": "OUT_OF_MEMORY",
+    "OOMKilled": "CONTAINER_OUT_OF_MEMORY",
+    "beyond physical memory limits": "CONTAINER_OUT_OF_MEMORY",
+    "beyond the 'PHYSICAL' memory limit": "CONTAINER_OUT_OF_MEMORY",
+    "reason=Evicted": "POD_EVICTED",
+    "StateMigrationException": "STATE_INCOMPATIBLE",
+    "Cannot map checkpoint/savepoint state for operator": "STATE_OF_REMOVED_OPERATOR",
+    "can not be restored. The maximum parallelism": "MAX_PARALLELISM",
+    "maximum permitted memory-backed state": "MEMORY_STATE_TOO_LARGE",
+    "retrieved state handle is broken": "HA_STORE_BROKEN",
+    "ProducerFencedException": "PRODUCER_FENCED",
+    "InvalidTxnStateException": "TRANSACTION_ABORTED",
+    "no longer available on the server": "SOURCE_POSITION_GONE",
+    "OffsetOutOfRangeException": "SOURCE_POSITION_GONE",
+    "Cannot get old subtasks from a descriptor": "TOPOLOGY_CHANGED",
+    "Cannot rescale the given pointwise partitioner": "TOPOLOGY_CHANGED",
+    "CommitStateUnknownException": "TABLE_COMMIT_UNKNOWN",
+    "Task did not exit gracefully within": "TASK_NOT_CANCELLED",
+    "DuplicateJobSubmissionException": "JOB_KNOWN_ALREADY",
+    "AskTimeoutException": "RPC_TIMEOUT",
+    "This is usually caused by: 1) ": "RPC_TIMEOUT",
+}
+"""Piece of a stack trace → code of a cause. The leftmost piece decides."""
 
 
 def any_of(pieces: Iterable[str]) -> str:
     return "(" + "|".join(re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", piece) for piece in pieces) + ")"
 
 
-REASON_OF_TEXT = {reason.text: reason for reason in REASONS}
-CAUSE_OF_PIECE = {piece: code for code, piece in FAILURE_CAUSES}
 _ANY_REASON = re.compile(any_of(REASON_OF_TEXT))
 _ANY_CAUSE = re.compile(any_of(CAUSE_OF_PIECE))
 
 
-def reason_of(text: str | None) -> FailureReason | None:
+def reason_of(text: str | None) -> str | None:
     match = _ANY_REASON.search(text or "")
     return REASON_OF_TEXT[match[1]] if match else None
 

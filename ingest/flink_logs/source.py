@@ -1,5 +1,4 @@
 from ingest.messages import message
-from ingest.records import LogRecord
 from ingest.source_declaration import Setting, Source, Turn
 
 SOURCES = (
@@ -12,7 +11,6 @@ SOURCES = (
         suffices=True,
         subject=message("The log storage"),
         probe="ingest.flink_logs.probe:probe",
-        tables=(LogRecord,),
         files=True,
     ),
     Source(
@@ -20,6 +18,5 @@ SOURCES = (
         Turn.LAST,
         "ingest.flink_logs.reading:read_endpoint",
         applies=lambda run: run.answers and not run.cluster.logs.globs,
-        tables=(LogRecord,),
     ),
 )

@@ -38,7 +38,7 @@ def read_new(
     with without_garbage_collection():
         cycle.run(files, log_source.max_bytes_per_cycle)
     observed = (Observed(cluster, at, "log", tuple(cycle.records)),) if cycle.records else ()
-    return SourceRead(observed, cycle.cursor.to_json(), (*skips, *cycle.skips), behind=cycle.behind)
+    return SourceRead(observed, cycle.cursor.to_json(), (*skips, *cycle.skips))
 
 
 @dataclass(slots=True)
@@ -49,7 +49,6 @@ class _Cycle:
     final: bool
     records: list[LogRecord] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
-    behind: bool = False
     _by_process: dict[str, list[FileCursor]] = field(default_factory=dict)
 
     def run(self, files: Sequence[LogFile], budget_bytes: int) -> None:
@@ -62,13 +61,11 @@ class _Cycle:
         updates: dict[str, FileCursor] = {}
         for file in due:
             if budget_bytes <= 0 or len(self.records) >= MAX_RECORDS_PER_CYCLE:
-                self.behind = True
                 break
             read_bytes, updated = self._read(file, min(share, budget_bytes))
             budget_bytes -= read_bytes
             if updated:
                 updates[file.path] = updated
-                self.behind |= updated.more
         # Last, since a renamed file must be found by its old name until here.
         self.cursor.forget_missing([file.path for file in files])
         self.cursor.files.update(updates)

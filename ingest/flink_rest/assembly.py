@@ -438,7 +438,7 @@ def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observe
     return results.observed(cluster, source)
 
 
-def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple[Observed, ...]:
+def observe_cluster(reading: ClusterAnswers, cluster: str) -> tuple[Observed, ...]:
     results = ParseResults()
     for taskmanager_id, answer in reading.taskmanager_details.items():
         values: dict[str, Any] = {}
@@ -455,4 +455,4 @@ def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple
             taskmanagers.taskmanager, entries, listing, listing.at, None
         ):
             results.add(listing, row)
-    return results.observed(cluster, source)
+    return results.observed(cluster, "rest")

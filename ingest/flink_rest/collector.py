@@ -71,7 +71,7 @@ async def read_taskmanagers(
     for name in names:
         cursor.taskmanagers.setdefault(name, 0.0)
     cursor.taskmanagers.update({name: round(now_s, 1) for name in reading.taskmanager_details})
-    return assembly.observe_cluster(reading, cluster, "rest")
+    return assembly.observe_cluster(reading, cluster)
 
 
 def taskmanager_ids(body: Any) -> list[str]:

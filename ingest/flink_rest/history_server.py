@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ingest.due import still_waits
+from ingest.due import still_waits, waiting
 from ingest.flink_rest import assembly
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.cursor import JobCursor
@@ -29,9 +29,8 @@ async def read_history(
     client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
     """Reads jobs that are not in the cursor yet, those that ended last first."""
-    read_ends, due_at = _read_ends(cursor), cursor.get("due_at")
-    now = at()
-    if isinstance(due_at, int | float) and still_waits(now.timestamp(), due_at, INTERVAL_S):
+    read_ends, now = _read_ends(cursor), at()
+    if still_waits(cursor, now):
         return SourceRead((), dict(cursor))
     session = RestSession(client, at, Budget(LIMITS.requests))
     overview = await session.get("/jobs/overview")
@@ -74,10 +73,9 @@ async def read_history(
     present_ends = [(job_id, end) for job_id, end in read_ends.items() if job_id in present]
     newest = dict(sorted(present_ends, key=lambda item: item[1])[-MAX_REMEMBERED_JOBS:])
     is_behind = any(read_ends.get(job.job_id) != job.end_ms for job in new_jobs)
-    next_at = now.timestamp() + (0 if is_behind else INTERVAL_S)
     return SourceRead(
         tuple(observed),
-        {"jobs": newest, "due_at": next_at},
+        {"jobs": newest, **waiting(now, 0 if is_behind else INTERVAL_S)},
         tuple(session.skips),
         reachable=True,
         jobs_seen=len(jobs),

@@ -1,17 +1,6 @@
 from ingest.messages import message
-from ingest.records import (
-    Checkpoint,
-    Job,
-    JobException,
-    TaskManager,
-    VertexCheckpoint,
-    VertexGauges,
-    VertexMetrics,
-    VertexStart,
-)
 from ingest.source_declaration import Setting, Source, Turn
 
-_JOB_TABLES = (Job, Checkpoint, VertexCheckpoint, VertexStart, JobException)
 _READING = "ingest.flink_rest.reading"
 
 SOURCES = (
@@ -24,7 +13,6 @@ SOURCES = (
         suffices=True,
         subject=message("The JobManager"),
         probe="ingest.flink_rest.probe:probe_jobmanager",
-        tables=(*_JOB_TABLES, VertexMetrics, VertexGauges, TaskManager),
     ),
     Source(
         "history",
@@ -35,7 +23,6 @@ SOURCES = (
         suffices=True,
         subject=message("The History Server"),
         probe="ingest.flink_rest.probe:probe_history_server",
-        tables=_JOB_TABLES,
     ),
     Source(
         "thread_dumps",

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -27,64 +28,6 @@ LISTED = "listed"
 MOST_OF_SOURCES = 12
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
 """How often names are listed after the job changed: operators register metrics late."""
-
-
-async def read_gauges(
-    session: RestSession,
-    budget: Budget,
-    reading: JobAnswers,
-    cursor: JobCursor,
-    prefix_bytes: int,
-    lean: bool,
-) -> None:
-    """``prefix_bytes``: length of a reverse proxy's path. If task metrics come from elsewhere, only
-    event time is requested.
-    """
-    paths = {
-        vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"
-        for vertex_id in cursor.vertices
-    }
-    if cursor.reported.count(LISTED) < (TIMES_LISTED_LEAN if lean else TIMES_LISTED):
-        cursor.reported.append(LISTED)
-        vertex_names, feeders_of = _graph(reading)
-        linked = {*feeders_of, *(source for sources in feeders_of.values() for source in sources)}
-        for vertex_id, path in paths.items():
-            if reading.measured_elsewhere and vertex_id not in linked:
-                continue
-            metric_names = await _metric_names(session, budget, path)
-            if metric_names is None:
-                continue
-            if vertex_names:
-                name = vertex_names.get(vertex_id, "")
-                time_names = names_to_ask(vertex_id, name, metric_names, feeders_of)
-            else:
-                previous_names = cursor.gauges.get(vertex_id, ())
-                time_names = [name for name in previous_names if is_of_event_time(name)]
-            needed = () if reading.measured_elsewhere else _needed_metrics(metric_names)
-            cursor.gauges[vertex_id] = [*time_names, *needed]
-    cursor.gauges = {
-        vertex_id: names
-        for vertex_id, names in cursor.gauges.items()
-        if names and vertex_id in paths
-    }
-    for vertex_id, metric_names in cursor.gauges.items():
-        of_vertex = [name for name in metric_names if not source_column(name)]
-        head = f"{paths[vertex_id]}?agg=min,max,sum&get="
-        for path in packed_paths(head, map(quote, of_vertex), prefix_bytes):
-            answer = await session.get(path, may_be_gone=True) if budget.take() else None
-            if answer is not None:
-                reading.gauges.setdefault(vertex_id, []).append(answer)
-
-
-async def _metric_names(session: RestSession, budget: Budget, path: str) -> list[str] | None:
-    answer = await session.get(path, may_be_gone=True) if budget.take() else None
-    if answer is None:
-        return None
-    try:
-        return listed_names(answer.body)
-    except Skipped as error:
-        session.skip(path, "bad_payload", str(error))
-        return None
 
 
 def _needed_metrics(metric_names: list[str]) -> list[str]:
@@ -132,9 +75,7 @@ class VertexReader:
         if not reading.measured_elsewhere:
             await self._read_backpressure()
             await self._read_metrics()
-        await read_gauges(
-            self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean
-        )
+        await self.read_gauges()
         if reading.measured_elsewhere:
             return
         unmeasured_paths = [
@@ -201,6 +142,52 @@ class VertexReader:
         for (vertex_id, _), answer in zip(due, answers, strict=True):
             if answer is not None:
                 reading.metrics.setdefault(vertex_id, []).append(answer)
+
+    async def read_gauges(self) -> None:
+        """If task metrics come from elsewhere, only event time is requested."""
+        reading, cursor = self._reading, self._cursor
+        paths = {vertex: f"{path}/subtasks/metrics" for vertex, path in self._paths.items()}
+        if cursor.reported.count(LISTED) < (TIMES_LISTED_LEAN if self._lean else TIMES_LISTED):
+            cursor.reported.append(LISTED)
+            vertex_names, feeders_of = _graph(reading)
+            linked = {*feeders_of, *chain.from_iterable(feeders_of.values())}
+            for vertex_id, path in paths.items():
+                if reading.measured_elsewhere and vertex_id not in linked:
+                    continue
+                metric_names = await self._metric_names(path)
+                if metric_names is None:
+                    continue
+                if vertex_names:
+                    name = vertex_names.get(vertex_id, "")
+                    time_names = names_to_ask(vertex_id, name, metric_names, feeders_of)
+                else:
+                    previous_names = cursor.gauges.get(vertex_id, ())
+                    time_names = [name for name in previous_names if is_of_event_time(name)]
+                needed = () if reading.measured_elsewhere else _needed_metrics(metric_names)
+                cursor.gauges[vertex_id] = [*time_names, *needed]
+        cursor.gauges = {
+            vertex_id: names
+            for vertex_id, names in cursor.gauges.items()
+            if names and vertex_id in paths
+        }
+        for vertex_id, metric_names in cursor.gauges.items():
+            of_vertex = [name for name in metric_names if not source_column(name)]
+            head = f"{paths[vertex_id]}?agg=min,max,sum&get="
+            for path in packed_paths(head, map(quote, of_vertex), self._prefix_bytes):
+                if (answer := await self._get(path)) is not None:
+                    reading.gauges.setdefault(vertex_id, []).append(answer)
+
+    async def _metric_names(self, path: str) -> list[str] | None:
+        if (answer := await self._get(path)) is None:
+            return None
+        try:
+            return listed_names(answer.body)
+        except Skipped as error:
+            self._session.skip(path, "bad_payload", str(error))
+            return None
+
+    async def _get(self, path: str) -> Answer | None:
+        return await self._session.get(path, may_be_gone=True) if self._budget.take() else None
 
     async def _gather(self, paths: dict[str, str]) -> dict[str, Answer]:
         affordable = {vertex_id: path for vertex_id, path in paths.items() if self._budget.take()}

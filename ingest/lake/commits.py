@@ -1,18 +1,24 @@
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
+import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, WriterProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from ingest.errors import Refused
-from ingest.lake.commit_attempts import commit_attempts
 from ingest.lake.damage import LakeDamaged
 from ingest.lake.news import ROUTINE, has_news
 from ingest.lake.reader import LakeReader
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import Table, missing_columns, with_dropped_columns
 from ingest.records import Observed, Record
+
+GIVE_UP_AFTER_S = 120
+T = TypeVar("T")
 
 
 def append(
@@ -43,19 +49,52 @@ def staged_commit(lake: LakeReader, table: Table) -> Iterator[tuple[DeltaTable, 
         yield delta, delta.version() + 1
 
 
+def commit(lake: LakeReader, table: Table, write: Callable[[DeltaTable, int], T]) -> T:
+    """What ``write`` returns for a ``staged_commit``. It is tried again for two minutes if another
+    writer commits at the same time.
+    """
+
+    def attempt() -> T:
+        with staged_commit(lake, table) as (delta, version):
+            return write(delta, version)
+
+    retrying = Retrying(
+        retry=retry_if_exception_type(CommitFailedError),
+        wait=wait_random_exponential(multiplier=0.02, max=1),
+        stop=stop_after_delay(GIVE_UP_AFTER_S),
+        reraise=True,
+    )
+    return retrying(attempt)
+
+
+def write_rows(
+    delta: DeltaTable,
+    rows: pa.Table | pa.RecordBatchReader,
+    *,
+    mode: Literal["append", "overwrite"] = "append",
+    **properties: Any,
+) -> None:
+    """Within ``commit``, which writes again instead of committing the same rows later: they have
+    the version of their commit. ``properties``: of the commit.
+    """
+    write_deltalake(
+        delta,
+        rows,
+        mode=mode,
+        writer_properties=WriterProperties(compression="ZSTD"),
+        commit_properties=CommitProperties(max_commit_retries=0, **properties),
+    )
+
+
 def _append(lake: LakeReader, table: Table, rows: Sequence[tuple[Observed, Record]]) -> int:
     metadata = None if has_news(record for _, record in rows) else {ROUTINE: "true"}
-    for attempt in commit_attempts():
-        with attempt, staged_commit(lake, table) as (delta, version):
-            write_deltalake(
-                delta,
-                with_dropped_columns(to_arrow(table, rows, version), delta),
-                mode="append",
-                writer_properties=WriterProperties(compression="ZSTD"),
-                commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=metadata),
-            )
-            return version
-    raise AssertionError("unreachable: Retrying either returns or raises")
+
+    def write(delta: DeltaTable, version: int) -> int:
+        arrow_rows = with_dropped_columns(to_arrow(table, rows, version), delta)
+        write_rows(delta, arrow_rows, custom_metadata=metadata)
+        return version
+
+    return commit(lake, table, write)
 
 
 def _open(lake: LakeReader, table: Table) -> DeltaTable:
@@ -104,8 +143,6 @@ def _write_lock(lake: LakeReader, table: Table) -> Iterator[None]:
 def _columns_with_bounds(table: Table) -> list[str]:
     names = ["commit_seq", table.time_column, "observed_at", "cluster"]
     names += [
-        column.name
-        for column in table.columns
-        if column.name in ("job_id", "checkpoint_id", "process")
+        name for name in ("job_id", "checkpoint_id", "process") if name in table.columns.names
     ]
     return list(dict.fromkeys(names))

@@ -1,37 +1,43 @@
 from dataclasses import replace
 
-from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Column, Table
+import pyarrow as pa
+
+from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Table
 
 REFUSED = "refused"
 """Outcome of a trigger that took no checkpoint id: only the log shows it."""
 
-# For a column without meaning, see the column of that name in the serving table checkpoint_fact.
 CHECKPOINT_FACTS = Table(
     "derived/checkpoint_facts",
     "what one run found of one checkpoint, as far as roll-ups need it, or of one refused trigger",
-    (
-        Column("job_id", TEXT, "32 hex digits"),
-        Column("checkpoint_id", INT, "null for a refused trigger"),
-        Column("trigger_time", INSTANT, "of a refused trigger: time of its log line"),
-        Column("line", TEXT, "which log line has the refused trigger; null for a checkpoint"),
-        Column(
-            "retracted",
-            FLAG,
-            "the key turned out to be another: what was recorded under it before is withdrawn",
-        ),
-        Column("is_savepoint", FLAG, ""),
-        Column("outcome", TEXT, "of the checkpoint, or refused; null where retracted"),
-        Column("final", FLAG, ""),
-        *(
-            Column(f"{name}_ms", INT, "", "ms")
-            for name in ("end_to_end", "start_delay", "alignment", "sync", "async")
-        ),
-        *(Column(f"{name}_bytes", INT, "", "bytes") for name in ("state", "checkpointed")),
+    pa.schema(
+        [
+            ("job_id", TEXT),
+            ("checkpoint_id", INT),
+            ("trigger_time", INSTANT),
+            ("line", TEXT),
+            ("retracted", FLAG),
+            ("is_savepoint", FLAG),
+            ("outcome", TEXT),
+            ("final", FLAG),
+            ("end_to_end_ms", INT),
+            ("start_delay_ms", INT),
+            ("alignment_ms", INT),
+            ("sync_ms", INT),
+            ("async_ms", INT),
+            ("state_bytes", INT),
+            ("checkpointed_bytes", INT),
+        ]
     ),
     ("cluster", "job_id", "checkpoint_id", "trigger_time", "line"),
     "trigger_time",
     ("cluster", "job_id", "trigger_time"),
 )
+"""``checkpoint_id`` is null for a refused trigger, which has the log line ``line`` of the time
+``trigger_time`` and the ``outcome`` refused. ``retracted``: the key turned out to be another; what
+was recorded under it before is withdrawn, and ``outcome`` is null. For other columns, see the
+serving table checkpoint_fact.
+"""
 
 READ_BY_SPARK: dict[str, Table] = {
     name: replace(TABLES[name], name=f"derived/{name}")

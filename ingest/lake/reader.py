@@ -99,22 +99,14 @@ class LakeReader:
         delta = self.open_or_none(ALL_TABLES[table], version)
         if delta is None:
             return []
-        in_range = []
-        for data_file in _data_files(delta, ALL_TABLES[table].time_column):
-            if data_file.last_seq is not None and data_file.last_seq <= after_seq:
-                continue
-            if (
-                up_to_seq is not None
-                and data_file.first_seq is not None
-                and data_file.first_seq > up_to_seq
-            ):
-                continue
-            if from_time and data_file.last_time and data_file.last_time < from_time:
-                continue
-            if to_time and data_file.first_time and data_file.first_time > to_time:
-                continue
-            in_range.append(data_file)
-        return in_range
+        return [
+            file
+            for file in _data_files(delta, ALL_TABLES[table].time_column)
+            if _may_reach(after_seq + 1, file.last_seq)
+            and _may_reach(file.first_seq, up_to_seq)
+            and _may_reach(from_time, file.last_time)
+            and _may_reach(file.first_time, to_time)
+        ]
 
     def read(
         self,
@@ -127,10 +119,11 @@ class LakeReader:
         limit: int,
     ) -> pa.Table:
         declared = ALL_TABLES[table]
-        names = list(columns or (column.name for column in declared.all_columns))
+        names = columns or declared.schema.names
+        schema = pa.schema([declared.schema.field(name) for name in names])
         delta = self.open_or_none(declared)
         if delta is None:
-            return pa.schema([declared.schema.field(name) for name in names]).empty_table()
+            return schema.empty_table()
         time = pc.field(declared.time_column)
         condition = (time >= _ms(from_time)) & (time <= _ms(to_time))
         condition &= (pc.field("date") >= from_time.astimezone(UTC).date()) & (
@@ -142,11 +135,8 @@ class LakeReader:
             folder = self.local_root / table if self.local_root else None
             rows = data_files.dataset(delta, folder, self.storage_options, condition)
             stored_names = [name for name in names if name in rows.schema.names]
-            return with_columns(
-                rows.scanner(columns=stored_names, filter=condition).head(limit),
-                declared.schema,
-                names,
-            )
+            stored = rows.scanner(columns=stored_names, filter=condition).head(limit)
+            return with_columns(stored, schema)
 
     def broken_file(self, table: str) -> str:
         """What is wrong with the first unreadable data file; "" if there is none, or if the lake is
@@ -202,6 +192,11 @@ def _data_files(delta: DeltaTable, time_column: str) -> Iterator[DataFile]:
             first_time=_aware(action.get(f"min.{time_column}")),
             last_time=_aware(action.get(f"max.{time_column}")),
         )
+
+
+def _may_reach(first: Any, last: Any) -> bool:
+    """None: unknown, or unlimited."""
+    return first is None or last is None or bool(first <= last)
 
 
 def _aware(instant: datetime | None) -> datetime | None:

@@ -133,12 +133,11 @@ _UNREADABLE = frozenset({"too_large", "bad_json"})
 
 @dataclass(frozen=True, slots=True)
 class StoreRead:
-    """Lines before ``read_to`` were read. ``behind``: the cycle did not reach the present."""
+    """Lines before ``read_to`` were read."""
 
     cursor: dict[str, Any]
     read_from: datetime
     read_to: datetime
-    behind: bool
     lines: int = 0
     skips: tuple[Skip, ...] = ()
     error: str | None = None
@@ -205,7 +204,6 @@ async def read_lines(
         cursor=progress.to_json(),
         read_from=_instant(progress.from_ns),
         read_to=_instant(progress.to_ns),
-        behind=progress.to_ns < now_ns,
         lines=reading.lines,
         skips=(
             *reading.skips,

@@ -1,5 +1,4 @@
 from ingest.messages import message
-from ingest.records import LogRecord
 from ingest.source_declaration import Setting, Source, Turn
 
 SOURCES = (
@@ -15,6 +14,5 @@ SOURCES = (
         suffices=True,
         subject=message("The store of logs"),
         probe="ingest.log_stores.probe:probe",
-        tables=(LogRecord,),
     ),
 )

@@ -1,5 +1,5 @@
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -202,39 +202,22 @@ class _Batch:
         }
 
     def _sparse_columns(self) -> dict[str, pa.Array]:
-        rows = self.rows
         streams = [(row, handle.stream) for row, handle in self.handles if handle.stream]
         directories = [
             (row, *handle.managed_directories)
             for row, handle in self.handles
             if handle.managed_directories
         ]
-        return {
-            "offset_bytes": arrays.sparse_numbers(
-                [(row, stream.offset) for row, stream in streams], rows
-            ),
-            "inline_at": arrays.sparse_numbers(
-                [(row, stream.inline_at) for row, stream in streams], rows
-            ),
-            "name": arrays.sparse_text([(row, stream.name) for row, stream in streams], rows),
-            "task_owned_directory": arrays.sparse_text(
-                [(row, task_owned) for row, task_owned, _ in directories], rows
-            ),
-            "shared_directory": arrays.sparse_text(
-                [(row, shared) for row, _, shared in directories], rows
-            ),
-            "states": self._states(),
+        states = [(row, handle.states) for row, handle in self.handles if handle.states is not None]
+        sparse: dict[str, Iterable[tuple[int, Any]]] = {
+            "offset_bytes": ((row, stream.offset) for row, stream in streams),
+            "inline_at": ((row, stream.inline_at) for row, stream in streams),
+            "name": ((row, stream.name) for row, stream in streams),
+            "task_owned_directory": ((row, task_owned) for row, task_owned, _ in directories),
+            "shared_directory": ((row, shared) for row, _, shared in directories),
+            "states": ((row, [state._asdict() for state in named]) for row, named in states),
         }
-
-    def _states(self) -> pa.Array:
-        rows = [(row, handle.states) for row, handle in self.handles if handle.states is not None]
-        lengths = np.zeros(self.rows, np.int32)
-        lengths[[row for row, _ in rows]] = [len(states) for _, states in rows]
-        has_value = np.zeros(self.rows, np.bool_)
-        has_value[[row for row, _ in rows]] = True
-        items = pa.array([state._asdict() for _, states in rows for state in states], _STATE)
-        offsets = np.zeros(self.rows + 1, np.int32)
-        np.cumsum(lengths, out=offsets[1:])
-        return pa.ListArray.from_arrays(
-            pa.array(offsets), items, mask=pa.array(~has_value), type=pa.list_(_STATE)
-        )
+        return {
+            name: arrays.sparse(values, self.rows, SCHEMA.field(name).type)
+            for name, values in sparse.items()
+        }

@@ -78,9 +78,8 @@ def read_evidence(
     waiting = [str(path) for path in cursor.get("waiting") or ()]
     waiting = list(dict.fromkeys([*waiting, *selection.select(observed)]))[-MOST_WAITING:]
     files_left, records = source.files_per_cycle, list[Record]()
-    reader = _Reader(
-        source, cluster, dict(cursor.get("reported") or {}), at, budget or EvidenceBudget()
-    )
+    unreachable = dict(cursor.get("reported") or {})
+    reader = _Reader(source, cluster, unreachable, at.timestamp(), budget or EvidenceBudget())
     while waiting and files_left > 0 and reader.budget.seconds > 0:
         records += reader.read(waiting.pop(0))
         files_left -= 1
@@ -110,23 +109,20 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
     return [*rows, snapshot(rows)]
 
 
+@dataclass
 class _Reader:
-    """``unreachable``: directory → last failure (epoch s). Refused directories end with a slash."""
+    """``unreachable``: directory → last failure. Instants are in epoch s. Refused directories end
+    with a slash.
+    """
 
-    def __init__(
-        self,
-        source: MetadataSource,
-        cluster: str,
-        unreachable: dict[str, float],
-        at: datetime,
-        budget: EvidenceBudget,
-    ) -> None:
-        self._source, self._cluster = source, cluster
-        self._unreachable, self._at, self.budget = unreachable, at.timestamp(), budget
-        self._spellings = Spellings(source.aliases)
+    source: MetadataSource
+    cluster: str
+    unreachable: dict[str, float]
+    at: float
+    budget: EvidenceBudget
 
     def newest_unreachable(self) -> dict[str, float]:
-        return dict(sorted(self._unreachable.items(), key=lambda pair: pair[1])[-MOST_UNREACHABLE:])
+        return dict(sorted(self.unreachable.items(), key=lambda pair: pair[1])[-MOST_UNREACHABLE:])
 
     def read(self, snapshot: str) -> Iterable[Record]:
         try:
@@ -139,8 +135,8 @@ class _Reader:
         except ValueError as error:
             # Another key, since other checkpoints below ``base`` may be readable.
             return self._skip_unreachable(base, directory, error, f"{base}/")
-        last_tried = self._unreachable.get(base, 0)
-        if base in self.budget.unanswered or last_tried > self._at - TRY_AGAIN_AFTER_S:
+        last_tried = self.unreachable.get(base, 0)
+        if base in self.budget.unanswered or last_tried > self.at - TRY_AGAIN_AFTER_S:
             return []
         started = time.monotonic()
         try:
@@ -152,7 +148,7 @@ class _Reader:
             return self._skip_unreachable(base, directory, error)
         finally:
             self.budget.spend(started)
-        self._unreachable.pop(base, None)
+        self.unreachable.pop(base, None)
         return rows
 
     def _rows_in_time(
@@ -173,8 +169,8 @@ class _Reader:
         """Where to read the directory, and the root above: one registered for the cluster, or a
         listed directory. Else raises ``ValueError``, whether or not a file is there.
         """
-        respelled = self._spellings.apply(directory)
-        roots_above = [root for root in self._source.roots if is_below(respelled, root.uri)]
+        respelled = Spellings(self.source.aliases).apply(directory)
+        roots_above = [root for root in self.source.roots if is_below(respelled, root.uri)]
         metadata_root = max(roots_above, key=lambda root: len(root.uri), default=None)
         if metadata_root is not None and self._is_of_cluster(metadata_root):
             root = Root(metadata_root.uri, metadata_root.read_at or None)
@@ -188,12 +184,12 @@ class _Reader:
         return resolved, listed_folder
 
     def _is_of_cluster(self, root: MetadataRoot) -> bool:
-        return not root.clusters or self._cluster in root.clusters
+        return not root.clusters or self.cluster in root.clusters
 
     def _is_of_other_cluster(self, path: str) -> bool:
         paths = (
             Root(root.uri, root.read_at or None).reading
-            for root in self._source.roots
+            for root in self.source.roots
             if not self._is_of_cluster(root)
         )
         return any(
@@ -223,13 +219,13 @@ class _Reader:
                 raise ValueError(f"it is a {info.get('type')}")
             size, modified = info.get("size"), modified_at(info)
         file = MetadataFile(f"{directory}/{NAME}", size, modified, path, within)
-        return rows_of(file, self._source.file_bytes)
+        return rows_of(file, self.source.file_bytes)
 
     def _skip_unreachable(
         self, base: str, directory: str, error: Exception, key: str = ""
     ) -> list[Record]:
-        is_reported = (key or base) in self._unreachable
-        self._unreachable[key or base] = self._at
+        is_reported = (key or base) in self.unreachable
+        self.unreachable[key or base] = self.at
         why = str(error) or type(error).__name__
         if isinstance(error, TooSlow):
             self.budget.unanswered.add(base)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ingest.batches import filled
 from ingest.lake.tables import REFERENCES
 from ingest.metadata import columns
 from ingest.metadata.files import MetadataFile
@@ -18,11 +19,7 @@ from ingest.metadata.reader import READER_VERSION
 from ingest.records import NamedListState, Reference
 from ingest.storage.instants import cut
 
-SCHEMA = pa.schema([(column.name, column.type) for column in REFERENCES.columns])
-
-_HANDLE_COLUMNS = [
-    name for name in SCHEMA.names if name in columns.SCHEMA.names and name != "ordinal"
-]
+SCHEMA = REFERENCES.columns
 
 
 def key_of(file: MetadataFile) -> dict[str, Any]:
@@ -70,18 +67,8 @@ class _FileRows:
             yield piece
 
     def handle_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        rows = batch.num_rows
-        values: dict[str, Any] = {name: batch.column(name) for name in _HANDLE_COLUMNS}
-        values["ordinal"] = pa.array(range(self.handles - rows + 1, self.handles + 1), pa.int64())
-        for name, value in self._common().items():
-            values[name] = pa.repeat(pa.scalar(value, SCHEMA.field(name).type), rows)
-        columns_of_batch = [
-            values[field.name].cast(field.type)
-            if field.name in values
-            else pa.nulls(rows, field.type)
-            for field in SCHEMA
-        ]
-        return pa.record_batch(columns_of_batch, schema=SCHEMA)
+        ordinals = pa.array(range(self.handles - batch.num_rows + 1, self.handles + 1), pa.int64())
+        return filled(batch, SCHEMA, self._common() | {"ordinal": ordinals})
 
     def file_row(self) -> pa.RecordBatch:
         properties = self.end.properties if self.end else None

@@ -1,4 +1,3 @@
-from ingest.records import Reference, Snapshot
 from ingest.source_declaration import Source, Turn
 
 SOURCES = (
@@ -7,7 +6,6 @@ SOURCES = (
         Turn.LAST,
         "ingest.metadata.evidence:read_snapshots",
         applies=lambda run: run.cluster.metadata.enabled,
-        tables=(Reference, Snapshot),
         files=True,
     ),
 )

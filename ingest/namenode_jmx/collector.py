@@ -1,4 +1,5 @@
 from ingest.cluster_run import ClusterRun
+from ingest.due import still_waits, waiting
 from ingest.errors import Skipped
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
@@ -18,10 +19,12 @@ def base_of(url: str) -> str:
 
 async def read_namenode(run: ClusterRun) -> SourceRead | None:
     cluster, now = run.cluster, run.shard.at()
-    due_at, url = run.cursor_of(SOURCE).get("due_at"), base_of(cluster.settings[SOURCE + "_url"])
-    if isinstance(due_at, int | float) and due_at > now.timestamp():
+    if still_waits(run.cursor_of(SOURCE), now):
         return None
-    cursor = {"due_at": now.timestamp() + cluster.metrics_interval_s}
+    url, cursor = (
+        base_of(cluster.settings[SOURCE + "_url"]),
+        waiting(now, cluster.metrics_interval_s),
+    )
     # The cluster's secret and client certificate are not sent to the NameNode.
     client = RestClient(
         url,

@@ -1,4 +1,3 @@
-from ingest.records import NameNodeSample
 from ingest.source_declaration import Setting, Source, Turn
 
 SOURCES = (
@@ -8,6 +7,5 @@ SOURCES = (
         "ingest.namenode_jmx.collector:read_namenode",
         applies=lambda run: run.cluster.settings.get("namenode_jmx_url"),
         settings=(Setting("namenode_jmx_url", "address", "--namenode-jmx"),),
-        tables=(NameNodeSample,),
     ),
 )

@@ -1,13 +1,14 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError
-from ingest.flink_rest.client import Gate, RestClient
+from ingest.flink_rest.client import RestClient
 from ingest.prometheus import rows
 from ingest.prometheus.gauges import gauge_rows, gauges_query
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, selector
@@ -21,18 +22,19 @@ TENANT_HEADERS = ("X-Scope-OrgID", "THANOS-TENANT")
 
 
 def prometheus_client(
-    source: ClusterSource, prometheus: PrometheusSource, gate: Gate | None = None
-) -> RestClient:
-    return RestClient(
+    run: ClusterRun, prometheus: PrometheusSource
+) -> AbstractAsyncContextManager[RestClient]:
+    client = RestClient(
         prometheus.url,
         auth=prometheus.auth,
         tls=Tls(prometheus.ca_file),
-        request_timeout_s=source.request_timeout_s,
-        gate=gate,
+        request_timeout_s=run.cluster.request_timeout_s,
+        gate=run.shard.gates.of(prometheus.url),
         headers=dict.fromkeys(TENANT_HEADERS, prometheus.tenant) if prometheus.tenant else None,
         # Some compatible stores return labels that are not UTF-8; these affect no other series.
         lenient=True,
     )
+    return run.count_requests(client)
 
 
 SOURCE = "prometheus"
@@ -62,13 +64,8 @@ async def read_metrics(
     span = _due_span(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
     if span is None:
         return SourceRead((), dict(cursor))
-    reading = _Reading(
-        client,
-        source.prometheus or PrometheusSource(""),
-        source.name,
-        span,
-        is_alone=not source.url,
-    )
+    prometheus = source.prometheus or PrometheusSource("")
+    reading = _Reading(client, prometheus, source.name, span, not source.url)
     try:
         await reading.run()
     except IngestError as error:
@@ -98,20 +95,16 @@ def _due_span(cursor: Mapping[str, Any], now_s: float, step_s: int) -> _Span | N
     return _Span(first, last, step_s) if first <= last else None
 
 
+@dataclass
 class _Reading:
-    def __init__(
-        self,
-        client: RestClient,
-        source: PrometheusSource,
-        cluster: str,
-        span: _Span,
-        is_alone: bool,
-    ) -> None:
-        self._client, self._source, self._cluster = client, source, cluster
-        self._span, self._is_alone = span, is_alone
-        self._records: dict[datetime, list[Record]] = defaultdict(list)
-        self.skips: list[Skip] = []
-        self.jobs: list[str] = []
+    _client: RestClient
+    _source: PrometheusSource
+    _cluster: str
+    _span: _Span
+    _is_alone: bool
+    skips: list[Skip] = field(default_factory=list)
+    jobs: list[str] = field(default_factory=list)
+    _records: dict[datetime, list[Record]] = field(default_factory=lambda: defaultdict(list))
 
     async def run(self) -> None:
         """Raises if the list of jobs cannot be read. An unreadable job becomes a skip."""
@@ -174,8 +167,6 @@ class _Reading:
 async def read_prometheus(run: ClusterRun) -> SourceRead | None:
     if (prometheus := run.cluster.prometheus) is None:
         return None
-    async with run.count_requests(
-        prometheus_client(run.cluster, prometheus, run.shard.gates.of(prometheus.url))
-    ) as client:
+    async with prometheus_client(run, prometheus) as client:
         metrics = await read_metrics(client, run.cluster, run.cursor_of(SOURCE), run.shard.at)
     return replace(metrics, reachable=metrics.reachable is not False)

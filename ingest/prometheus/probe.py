@@ -9,9 +9,7 @@ from ingest.sources import PrometheusSource
 
 async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     source, now_s = run.cluster.prometheus or PrometheusSource(""), int(run.shard.at().timestamp())
-    async with run.count_requests(
-        prometheus_client(run.cluster, source, run.shard.gates.of(source.url))
-    ) as client:
+    async with prometheus_client(run, source) as client:
         jobs = await _labels(client, selector(JOB_NAMES, source.selector), now_s)
         tasks = await _labels(
             client, selector([reporter_name(TASK, "numRecordsIn")], source.selector), now_s

@@ -69,6 +69,7 @@ def _sample(value: Any) -> tuple[float, float] | None:
 
 
 _COLUMNS = frozenset(column for column, _ in TASK_NAMES.values())
+_PLACEMENT = {"host": "host", "taskmanager_id": "tm_id"}
 
 
 class Subtasks:
@@ -116,15 +117,12 @@ class Subtasks:
             length = parallelism[vertex]
             newest = {subtask: max(attempts) for subtask, attempts in subtasks.items()}
             values = {subtask: subtasks[subtask][attempt] for subtask, attempt in newest.items()}
-            labels = (
-                {
-                    subtask: self._labels[vertex, subtask, attempt]
-                    for subtask, attempt in newest.items()
-                }
-                if with_placement
-                else {}
-            )
-            columns = {
+            placed = newest if with_placement else {}
+            labels = {
+                subtask: self._labels[vertex, subtask, attempt]
+                for subtask, attempt in placed.items()
+            }
+            columns: dict[str, Any] = {
                 column: by_index(
                     {
                         subtask: _value(column, entry.get(column))
@@ -133,6 +131,11 @@ class Subtasks:
                     length,
                 )
                 for column in _COLUMNS
+            } | {
+                column: by_index(
+                    {subtask: entry.get(label) or None for subtask, entry in labels.items()}, length
+                )
+                for column, label in _PLACEMENT.items()
             }
             at = datetime.fromtimestamp(at_s, UTC)
             has_counts = any(columns[name] is not None for name in COUNTERS)
@@ -143,15 +146,7 @@ class Subtasks:
                     vertex,
                     at,
                     parallelism=length,
-                    attempt=by_index(newest, length) if with_placement else None,
-                    host=by_index(
-                        {subtask: entry.get("host") or None for subtask, entry in labels.items()},
-                        length,
-                    ),
-                    taskmanager_id=by_index(
-                        {subtask: entry.get("tm_id") or None for subtask, entry in labels.items()},
-                        length,
-                    ),
+                    attempt=by_index(placed, length),
                     counted_at=at if has_counts else None,
                     **columns,
                 ),

@@ -1,4 +1,3 @@
-from ingest.records import Job, TaskManager, VertexGauges, VertexMetrics
 from ingest.source_declaration import Setting, Source, Turn
 
 SOURCES = (
@@ -11,6 +10,5 @@ SOURCES = (
         suffices=True,
         subject="Prometheus",
         probe="ingest.prometheus.probe:probe",
-        tables=(Job, VertexMetrics, VertexGauges, TaskManager),
     ),
 )

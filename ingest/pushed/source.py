@@ -1,4 +1,3 @@
-from ingest.records import Job, TaskManager, VertexGauges, VertexMetrics
 from ingest.source_declaration import Setting, Source, Turn
 
 SOURCES = (
@@ -9,7 +8,6 @@ SOURCES = (
         applies=lambda run: run.cluster.pushed_metrics,
         settings=(Setting("logs_are_pushed", "choice", "--pushed-logs"),),
         suffices=True,
-        tables=(Job, VertexMetrics, VertexGauges, TaskManager),
         files=True,
     ),
 )

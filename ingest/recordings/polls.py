@@ -17,9 +17,6 @@ MOST_ANSWERS = 50_000
 
 @dataclass(slots=True)
 class AnswerCache:
-    flink_version: str | None = None
-    jobmanager_config: Answer | None = None
-    ended: dict[str, str] = field(default_factory=dict)
     _answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
     _held_bytes: int = 0
 
@@ -80,13 +77,12 @@ class Polls:
 
     def __init__(self, cluster: str, version: str | None = None) -> None:
         self._cluster = cluster
-        self._cache = AnswerCache(flink_version=version)
+        self.flink_version = version
+        self._jobmanager_config: Answer | None = None
+        self._ended: dict[str, str] = {}
+        self._cache = AnswerCache()
         self._poll: Poll | None = None
         self.jobs_seen: set[str] = set()
-
-    @property
-    def flink_version(self) -> str | None:
-        return self._cache.flink_version
 
     def add(self, answer: Answer, size_bytes: int) -> tuple[Observed, ...]:
         finished: tuple[Observed, ...] = ()
@@ -100,7 +96,7 @@ class Polls:
         if answer.endpoint in ("/config", "/overview"):
             self._learn_version(answer)
         elif answer.endpoint == "/jobmanager/config":
-            self._cache.jobmanager_config = answer
+            self._jobmanager_config = answer
         else:
             poll.file(answer)
         return finished
@@ -120,7 +116,7 @@ class Polls:
 
     def _learn_version(self, answer: Answer) -> None:
         try:
-            self._cache.flink_version = flink_version(answer.body) or self._cache.flink_version
+            self.flink_version = flink_version(answer.body) or self.flink_version
         except Skipped:
             return  # the version so far stays
 
@@ -138,13 +134,13 @@ class Polls:
                 self._complete(reading)
                 yield from observe_job(reading, self._cluster, "rest")
         for cluster_reading in poll.cluster:
-            yield from observe_cluster(cluster_reading, self._cluster, "rest")
+            yield from observe_cluster(cluster_reading, self._cluster)
 
     def _file_overview(self, poll: Poll, job: ListedJob) -> None:
         readings = poll.jobs.setdefault(job.job_id, [])
-        is_reported = self._cache.ended.get(job.job_id) == job.state
-        if job.terminal and len(self._cache.ended) < MAX_JOBS_REMEMBERED:
-            self._cache.ended[job.job_id] = job.state
+        is_reported = self._ended.get(job.job_id) == job.state
+        if job.terminal and len(self._ended) < MAX_JOBS_REMEMBERED:
+            self._ended[job.job_id] = job.state
         without_overview = [reading for reading in readings if reading.overview is None]
         job_reading = next((reading for reading in without_overview if reading.job), None)
         if job_reading:
@@ -156,8 +152,8 @@ class Polls:
 
     def _complete(self, reading: JobAnswers) -> None:
         cache, job_id = self._cache, reading.job_id
-        reading.flink_version = cache.flink_version
-        reading.jobmanager_config = cache.jobmanager_config
+        reading.flink_version = self.flink_version
+        reading.jobmanager_config = self._jobmanager_config
         if reading.job and isinstance(member(reading.job.body, "plan"), dict):
             cache.keep("plan", job_id, reading.job)
         for kind in ("plan", "config", "checkpoint_config"):

@@ -55,19 +55,15 @@ class SnapshotFiles:
 
     def _without_full_size(self, observed: Sequence[Observed]) -> list[str]:
         """Completed checkpoints without a full size in REST (before 1.15)."""
-        records = (
-            record
+        paths = (
+            record.external_path
             for reading in observed
             for record in reading.records
             if isinstance(record, Checkpoint)
-        )
-        completed = (
-            record for record in records if record.status == "COMPLETED" and not record.is_savepoint
-        )
-        paths = (
-            record.external_path
-            for record in completed
-            if record.external_path and record.checkpointed_bytes is None
+            and record.status == "COMPLETED"
+            and not record.is_savepoint
+            and record.external_path
+            and record.checkpointed_bytes is None
         )
         paths_to_read = [path for path in dict.fromkeys(paths) if path not in self._read_or_listed]
         self._read_or_listed.update(paths_to_read)

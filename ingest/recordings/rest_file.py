@@ -73,12 +73,12 @@ class Recorded:
     skip: Skip | None = None
 
 
-def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
+def read_rest_file(path: Path) -> Iterator[Recorded]:
     """Failed requests become skips. An unreadable line has the time of the previous line."""
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     bad_lines = 0
     try:
-        for line in read_lines(path, max_line_bytes):
+        for line in read_lines(path):
             recorded = _record(line, path.name, at)
             at = recorded.at
             bad_lines += recorded.skip is not None and recorded.skip.subject.startswith(

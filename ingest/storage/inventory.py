@@ -5,6 +5,7 @@ listed would look missing.
 import re
 import uuid
 import zlib
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote_plus
 
@@ -19,7 +20,7 @@ from ingest.storage.instants import refuse_future
 from ingest.storage.inventory_files import LONGEST_RUN, Inventory, find_inventory, verify
 from ingest.storage.inventory_rows import InventoryRows, as_text, read_rows, unreadable
 from ingest.storage.roots import Root
-from ingest.storage.snapshots import SCHEMA, Listed, Part, Progress, Snapshot
+from ingest.storage.snapshots import INSTANT, SCHEMA, Listed, Part, Progress, Snapshot
 from ingest.uris import PLAIN, Spellings, canonical, canonical_column
 
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
@@ -177,12 +178,13 @@ class _Rows:
             )
 
 
+@dataclass
 class _Batch:
-    def __init__(
-        self, rows: _Rows, file: str, table: InventoryRows, numbers: pa.Array, batch: pa.RecordBatch
-    ) -> None:
-        self.rows, self.root, self.file, self.table = rows, rows.root, file, table
-        self.numbers, self.batch = numbers, batch
+    rows: _Rows
+    file: str
+    table: InventoryRows
+    numbers: pa.Array
+    batch: pa.RecordBatch
 
     def listing_rows(self) -> pa.RecordBatch:
         self.rows.rows += len(self.batch)
@@ -191,7 +193,7 @@ class _Batch:
         modified = self._modified()
         paths, uris = self._uris()
         self.rows.files += len(uris)
-        in_root = _is_below(uris, self.root.uri)
+        in_root = _is_below(uris, self.rows.root.uri)
         if not self.rows.outlier and (at := pc.index(in_root, False).as_py()) >= 0:
             self.rows.outlier = uris[at].as_py()
         self._keep(in_root)
@@ -200,7 +202,7 @@ class _Batch:
         self.rows.refuse_repeated(paths)
         return pa.record_batch(
             [
-                pa.repeat(pa.scalar(self.root.uri), len(uris)),
+                pa.repeat(self.rows.root.uri, len(uris)),
                 uris,
                 self._readable(paths, uris),
                 sizes.filter(in_root),
@@ -239,7 +241,7 @@ class _Batch:
     def _is_current(self) -> pa.Array:
         latest, version = self._flag("is_latest"), self._text("version")
         is_version = None if version is None else pc.invert(_is_in(version, "", "null"))
-        current = pa.repeat(pa.scalar(True), len(self.batch))
+        current = pa.repeat(True, len(self.batch))
         if latest is not None:
             # Azure leaves IsCurrentVersion empty for older versions, and for blobs without versions.
             default = current if is_version is None else pc.invert(is_version)
@@ -280,9 +282,9 @@ class _Batch:
     def _modified(self) -> pa.Array:
         column = self._column("modified")
         if column is None:
-            return pa.nulls(len(self.batch), SCHEMA.field("modified").type)
+            return pa.nulls(len(self.batch), INSTANT)
         if pa.types.is_timestamp(column.type):
-            return column.cast(SCHEMA.field("modified").type, safe=False)
+            return column.cast(INSTANT, safe=False)
         texts = self._text("modified")
         modified = instants(texts)
         self._refuse_unless(
@@ -354,7 +356,7 @@ class _Batch:
             return pc.if_else(is_uri, names, below)
         has_scheme = pc.match_substring_regex(names, "^[A-Za-z][A-Za-z0-9+.-]*:/")
         from_top = pc.binary_join_element_wise(top, names, "")
-        below = pc.binary_join_element_wise(self.root.uri.rstrip("/"), names, "/")
+        below = pc.binary_join_element_wise(self.rows.root.uri.rstrip("/"), names, "/")
         return pc.if_else(
             has_scheme, names, pc.if_else(pc.starts_with(names, "/"), from_top, below)
         )
@@ -375,28 +377,27 @@ class _Batch:
         return pc.replace_with_mask(names, encoded, pa.array(decoded, pa.string()))
 
     def _below_the_root(self, uris: pa.Array) -> pa.Array:
-        if self.root.read_at is None:
+        if self.rows.root.read_at is None:
             return uris
-        reading_uri = canonical(self.root.reading)
+        reading_uri = canonical(self.rows.root.reading)
         relative_path = pc.utf8_slice_codeunits(uris, len(reading_uri.rstrip("/")))
         return pc.if_else(
             _is_below(uris, reading_uri),
-            pc.binary_join_element_wise(self.root.uri.rstrip("/"), relative_path, ""),
+            pc.binary_join_element_wise(self.rows.root.uri.rstrip("/"), relative_path, ""),
             uris,
         )
 
     def _readable(self, paths: pa.Array, uris: pa.Array) -> pa.Array:
-        prefix = self.root.uri.rstrip("/")
+        prefix = self.rows.root.uri.rstrip("/")
         names = pc.if_else(pc.starts_with(paths, f"{prefix}/"), paths, uris)
         return pc.binary_join_element_wise(
-            self.root.reading.rstrip("/"), pc.utf8_slice_codeunits(names, len(prefix)), ""
+            self.rows.root.reading.rstrip("/"), pc.utf8_slice_codeunits(names, len(prefix)), ""
         )
 
 
 def instants(texts: pa.Array) -> pa.Array:
-    type_ = SCHEMA.field("modified").type
     try:
-        return texts.cast(type_)
+        return texts.cast(INSTANT)
     except pa.ArrowInvalid:
         texts = pc.ascii_trim_whitespace(texts)
     seconds = pc.if_else(pc.match_substring_regex(texts, _SECONDS), texts, None)
@@ -405,7 +406,7 @@ def instants(texts: pa.Array) -> pa.Array:
     in_ms = pc.greater_equal(pc.abs(numbers), 1e11)
     numbers = pc.round(pc.if_else(in_ms, numbers, pc.multiply(numbers, 1000.0)))
     in_calendar = pc.and_(pc.greater_equal(numbers, _FIRST_MS), pc.less_equal(numbers, _LAST_MS))
-    since_1970 = pc.if_else(in_calendar, numbers, None).cast(pa.int64()).cast(type_)
+    since_1970 = pc.if_else(in_calendar, numbers, None).cast(pa.int64()).cast(INSTANT)
     texts = pc.replace_substring_regex(texts, r" ?(UTC|GMT)$", "Z")
     texts = pc.replace_substring_regex(texts, _OSS_TIME, r"T\1:\2:\3Z")
     iso = pc.if_else(pc.match_substring_regex(texts, _ISO), texts, None)
@@ -413,17 +414,17 @@ def instants(texts: pa.Array) -> pa.Array:
     iso = pc.replace_substring_regex(iso, r"^(.{10})$", r"\1 00:00")
     has_zone = pc.match_substring_regex(iso, r"^.{16}.*(Z|[+-]\d\d(:?\d\d)?)$")
     iso = pc.if_else(has_zone, iso, pc.binary_join_element_wise(iso, "Z", ""))
-    return pc.coalesce(since_1970, _cast_or_null(iso, type_))
+    return pc.coalesce(since_1970, _cast_or_null(iso))
 
 
-def _cast_or_null(texts: pa.Array, type_: pa.DataType) -> pa.Array:
+def _cast_or_null(texts: pa.Array) -> pa.Array:
     try:
-        return texts.cast(type_)
+        return texts.cast(INSTANT)
     except pa.ArrowInvalid:
         if len(texts) == 1:
-            return pa.nulls(1, type_)
+            return pa.nulls(1, INSTANT)
         half = len(texts) // 2
-        halves = [_cast_or_null(texts[:half], type_), _cast_or_null(texts[half:], type_)]
+        halves = [_cast_or_null(texts[:half]), _cast_or_null(texts[half:])]
         return pa.concat_arrays(halves)
 
 

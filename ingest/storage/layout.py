@@ -44,7 +44,6 @@ class Place:
     name: str
     literal: str
     pattern: str
-    meaning: str
     numbered: bool = False
     candidate: bool = True
 
@@ -54,61 +53,54 @@ PLACES = (
         "savepoint",
         "/savepoint-",
         rf"/savepoint-[0-9a-f]{{6}}-[0-9a-f]{{12}}/()[^/][\s\S]*{END}",
-        "file of a savepoint",
         candidate=False,
     ),
     Place(
         "metadata",
         f"/{METADATA_NAME}",
         rf"(?:{_JOB}|/[^/]+|)/chk-(\d+)/{METADATA_NAME}{END}",
-        "what a checkpoint consists of",
         numbered=True,
     ),
     Place(
         "exclusive",
         "/chk-",
         rf"{_JOB}/chk-(\d+)/(?:{_UUID}|\.{METADATA_NAME}\.inprogress\.{_UUID}){END}",
-        "belongs to one checkpoint",
         numbered=True,
     ),
     Place(
-        "shared", "/shared/", rf"{_JOB}/shared/{_UUID}{END}", "belongs to any number of checkpoints"
+        "shared",
+        "/shared/",
+        rf"{_JOB}/shared/{_UUID}{END}",
     ),
     Place(
-        "merged_shared",
+        "merged_shared",  # segments of shared state of one subtask
         "/shared/job_",
         rf"{_JOB}/shared/job_[^/]+_op_[^/]+/{_UUID}{END}",
-        "segments of shared state of one subtask",
     ),
     Place(
-        "taskowned",
+        "taskowned",  # no longer owned by operators; materialised changelog state
         "/taskowned/",
         rf"{_JOB}/taskowned/{_UUID}{END}",
-        "no longer owned by operators; materialised changelog state",
     ),
     Place(
-        "merged_taskowned",
+        "merged_taskowned",  # segments of one TaskManager's exclusive state
         "/taskowned/job_",
         rf"{_JOB}/taskowned/job_[^/]+_tm_[^/]+/{_UUID}{END}",
-        "segments of one TaskManager's exclusive state",
     ),
     Place(
-        "changelog",
+        "changelog",  # state changes between materialisations
         "/dstl/",
         rf"{_JOB}/dstl/{_UUID}{END}",
-        "state changes between materialisations",
     ),
     Place(
         DATABASE,
         "/op_",
         rf"{_JOB}(?:/shared)?/op_[^/]+_attempt_\d+/db/{_UUID}{END}",
-        "belongs to the ForSt database of one attempt of one subtask",
     ),
     Place(
         UNOWNED,
         "/chk-",
         rf"()/chk-(\d+)/[^/]+{END}",
-        "has no job's directory",
         numbered=True,
         candidate=False,
     ),

@@ -16,6 +16,7 @@ from ingest.storage.roots import Root
 from ingest.storage.snapshots import (
     BAD_NAME,
     BEGUN,
+    INSTANT,
     LINK,
     SCHEMA,
     Listed,
@@ -281,11 +282,11 @@ class _Sink:
         paths = canonical_column(pa.array([self.uri + name for name in names]), self.walk.spellings)
         batch = pa.record_batch(
             [
-                pa.repeat(pa.scalar(self.walk.root.uri), len(rows)),
+                pa.repeat(self.walk.root.uri, len(rows)),
                 paths,
                 pa.array([self.reading + name for name in names]),
                 pa.array([entry.bytes for _, entry in rows], pa.int64()),
-                pa.array([entry.modified for _, entry in rows], SCHEMA.field("modified").type),
+                pa.array([entry.modified for _, entry in rows], INSTANT),
                 pa.array([entry.replication for _, entry in rows], pa.int64()),
             ],
             schema=SCHEMA,

@@ -48,13 +48,14 @@ def named_in(roots: Iterable[Root], other: str) -> str:
     return other
 
 
+INSTANT = pa.timestamp("ms", tz="UTC")
 SCHEMA = pa.schema(
     [
         pa.field("root", pa.string(), nullable=False),
         pa.field("path", pa.string(), nullable=False),
         pa.field("listed_path", pa.string(), nullable=False),
         pa.field("bytes", pa.int64(), nullable=False),
-        pa.field("modified", pa.timestamp("ms", tz="UTC")),
+        pa.field("modified", INSTANT),
         pa.field("replication", pa.int64()),
     ]
 )

@@ -154,10 +154,7 @@ def _explanation(event: Row) -> Row:
 
 
 def _reason(event: Row) -> str | None:
-    if event["reason"] is not None:
-        return str(event["reason"])
-    by_trace = reason_of(event["detail"])
-    return by_trace.code if by_trace else None
+    return first_known(event["reason"], reason_of(event["detail"]))
 
 
 def _report(events: RowList) -> Report:

@@ -6,7 +6,17 @@ from operator import itemgetter
 from typing import Any
 
 from spark_jobs.fold import checkpoint_by_rest, checkpoint_phases
-from spark_jobs.fold.rows import LINE, Row, RowList, Rows, first_known, grouped, newest_by, rank
+from spark_jobs.fold.rows import (
+    LINE,
+    Row,
+    RowList,
+    Rows,
+    first_known,
+    grouped,
+    newest_by,
+    newest_rows,
+    rank,
+)
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
@@ -155,19 +165,6 @@ def _with_newest(rows: RowList, names: Sequence[str], order: Any) -> list[Row]:
     """Rows with the newest known value of a column, and the last row."""
     if len(rows) == 1:
         return list(rows)
-    newest: dict[str, tuple[Any, Row]] = {}
-    for row in rows:
-        position = order(row)
-        for name in names:
-            if row[name] is None:
-                continue
-            known = newest.get(name)
-            # Values may be long lists: they are only compared in a tie.
-            if (
-                known is None
-                or position > known[0]
-                or (position == known[0] and rank(row[name]) > rank(known[1][name]))
-            ):
-                newest[name] = position, row
+    newest = newest_rows(rows, names, order).values()
     last = max(rows, key=lambda row: rank(row["observed_at"]))
-    return list({id(row): row for row in (*(row for _, row in newest.values()), last)}.values())
+    return list({id(row): row for row in (*newest, last)}.values())

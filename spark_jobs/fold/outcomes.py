@@ -6,7 +6,7 @@ or its job failed; a cancel, a stop or a job that ended well aborted it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.flink_logs.reasons import PREFLIGHT, REASONS, reason_of
+from ingest.flink_logs.reasons import PREFLIGHT, REASON_OF_TEXT, reason_of
 from ingest.job_states import NOT_LISTED
 from spark_jobs.diagnosis import checkpoint_reasons
 from spark_jobs.fold.checkpoint_log import CheckpointLog
@@ -37,7 +37,7 @@ _DECLINED = (
     "TASK_CHECKPOINT_FAILURE",
 )
 OUTCOME_OF_REASON: dict[str, str] = {
-    **{reason.code: "failed" for reason in REASONS},
+    **dict.fromkeys(REASON_OF_TEXT.values(), "failed"),
     **dict.fromkeys(PREFLIGHT, "preflight"),
     # Flink counts these as tolerable failures, so they are not declined.
     **dict.fromkeys(_UNEXPLAINED, "failed"),
@@ -85,8 +85,7 @@ def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -
     reported = rest["failure_message"]
     by_rest = None
     if rest["status"] == "FAILED":
-        flink_reason = reason_of(reported)
-        by_rest = flink_reason.code if flink_reason else UNKNOWN_REASON
+        by_rest = reason_of(reported) or UNKNOWN_REASON
     by_log = (logged.decline.text, logged.failure.text)
     is_explained = by_rest not in _UNEXPLAINED
     text = first_known(*((reported, *by_log) if is_explained else (*by_log, reported)))

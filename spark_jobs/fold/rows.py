@@ -69,24 +69,29 @@ def _is_newer(row: Row, other: Row, order: Sequence[str]) -> bool:
     return row != other and bool(rank(row) > rank(other))
 
 
-def newest_known(rows: Rows, names: Iterable[str], order: Callable[[Row], Any]) -> Row:
-    """For each column, the newest known value by ``order``, in a tie the largest."""
-    values: Row = dict.fromkeys(names)
-    newest: Row = {}
+def newest_known(rows: Rows, names: Sequence[str], order: Callable[[Row], Any]) -> Row:
+    """The values of ``newest_rows``; None where no row has one."""
+    newest = newest_rows(rows, names, order)
+    return {name: newest[name][name] if name in newest else None for name in names}
+
+
+def newest_rows(rows: Rows, names: Sequence[str], order: Callable[[Row], Any]) -> dict[str, Row]:
+    """For each column, the row with its newest known value by ``order``, in a tie the largest."""
+    newest: dict[str, tuple[Any, Row]] = {}
     for row in rows:
         position = order(row)
-        for name in values:
-            value = row[name]
-            if value is None:
+        for name in names:
+            if row[name] is None:
                 continue
+            known = newest.get(name)
             # Values may be long lists: they are only compared in a tie.
             if (
-                name not in newest
-                or position > newest[name]
-                or (position == newest[name] and rank(value) > rank(values[name]))
+                known is None
+                or position > known[0]
+                or (position == known[0] and rank(row[name]) > rank(known[1][name]))
             ):
-                values[name], newest[name] = value, position
-    return values
+                newest[name] = position, row
+    return {name: row for name, (_, row) in newest.items()}
 
 
 def grouped(rows: Rows, *names: str) -> dict[Any, list[Row]]:

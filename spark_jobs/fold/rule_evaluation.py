@@ -23,8 +23,8 @@ MOST_RUNS = 500
 
 @dataclass
 class Settings:
-    """Overrides of thresholds (the narrowest scope counts) and recovery points by audits
-    (``RecoveryPoint``). Invalid overrides are logged and ignored.
+    """Overrides of thresholds (the narrowest scope counts) and recovery points by audits: newest
+    retained checkpoints that are incomplete. Invalid overrides are logged and ignored.
     """
 
     overrides: InitVar[Sequence[Scoped]] = ()

@@ -34,7 +34,7 @@ def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
 
 
 class TaskManagerHistory:
-    def __init__(self, rows: Rows = (), restarts: Sequence[int] = ()) -> None:
+    def __init__(self, rows: Rows, restarts: Sequence[int]) -> None:
         self._thinned = _newest_of_minutes(rows, restarts)
         self._instants = [row["ts"] for row in self._thinned]
         self._rows_read = 0

@@ -58,7 +58,7 @@ def job_windows(
     trend: samples.SizeTrend | None,
     in_window: Mapping[int, Sequence[samples.VertexWindow]],
     history: History,
-    taskmanagers: TaskManagerHistory | None = None,
+    taskmanagers: TaskManagerHistory,
 ) -> list[JobWindow]:
     """``newest_ms``: end of judging, perhaps within a window."""
     vertices, edges = plan_of(current["graph"])
@@ -69,7 +69,7 @@ def job_windows(
         for name in samples.READ_SETTINGS
         if (text := (current["configuration"] or {}).get(name)) is not None
     }
-    taskmanagers = taskmanagers or TaskManagerHistory()
+
     windows = []
     for start_ms in starts_ms:
         end_ms = start_ms + WINDOW_MS

@@ -17,7 +17,6 @@ from typing import Any
 from ingest.errors import Refused
 from ingest.lake.reader import LakeReader
 from spark_jobs import audit_inputs, audit_request, audit_size, previous_run
-from spark_jobs import manifest as manifests
 from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.audit_locally import LocalEngine
 from spark_jobs.audit_request import Audit
@@ -77,10 +76,7 @@ def run(args: argparse.Namespace) -> int:
             nullcontext(LocalEngine()) if is_small else _with_spark(args.attempt, run_dir) as engine
         ):
             AuditRun(engine, lake, run_dir, audits, previous, fresh=args.fresh).run()
-    finished = Manifest(
-        JOB, args.attempt, {}, {}, run_dir.outputs, run_dir.state, started, datetime.now(UTC)
-    )
-    say(f"wrote {manifests.write(finished, run_dir.uri)}")
+    say(f"wrote {run_dir.write_manifest(JOB, args.attempt, started, {}, {})}")
     return 0
 
 

@@ -26,18 +26,18 @@ from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.reader import LakeReader
 from spark_jobs import cycle_request, previous_run, slices
 from spark_jobs import manifest as manifests
-from spark_jobs.cycle_request import CycleRequest
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.job_arguments import add_most_rows, add_run, interrupt_attempts, lake_at
 from spark_jobs.kept_facts import keep
 from spark_jobs.manifest import Manifest, Output
-from spark_jobs.paths import absolute_root
+from spark_jobs.paths import absolute_root, is_local
 from spark_jobs.previous_run import PreviousLost
 from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.small.cycle import SmallCycle, fits
 from spark_jobs.small.parts import cluster_groups
-from spark_jobs.small.rows import SmallLake, TooLarge, is_local
+from spark_jobs.small.rows import SmallLake, TooLarge
 from spark_jobs.steps.cycle import Cycle
 
 JOB = "cycle"
@@ -97,29 +97,19 @@ def run(args: argparse.Namespace) -> int:
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunFiles(absolute_root(args.run_dir))
-    request = cycle_request.read(absolute_root(args.request)) if args.request else CycleRequest()
+    settings = cycle_request.read(absolute_root(args.request)) if args.request else Settings()
     if to_seq != from_seq and args.oldest_first == "yes":
         to_seq = _oldest_slice(lake, from_seq, to_seq, args)
     if to_seq != from_seq:
         with previous_run.lost_if_damaged(previous):
             run_dir = _fold_new_rows(
-                _CycleInputs(lake, from_seq, to_seq, previous, run_dir.uri, request), args
+                _CycleInputs(lake, from_seq, to_seq, previous, run_dir.uri, settings), args
             )
     elif previous:
         run_dir.copy_state(previous)
-    tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
-    manifest = Manifest(
-        JOB,
-        args.attempt,
-        from_seq,
-        to_seq,
-        tables,
-        run_dir.state,
-        started,
-        datetime.now(UTC),
-        run_dir.retracted,
-    )
-    path = manifests.write(manifest, run_dir.uri)
+    for name in SERVING_TABLES:
+        run_dir.outputs.setdefault(name, Output(0))
+    path = run_dir.write_manifest(JOB, args.attempt, started, from_seq, to_seq)
     keep(lake, manifests.read(path))
     say(f"wrote {path}")
     return 0
@@ -132,7 +122,7 @@ class _CycleInputs:
     to_seq: dict[str, int]
     previous: Manifest | None
     run_dir: str
-    request: CycleRequest
+    settings: Settings
 
 
 def _fold_new_rows(cycle: _CycleInputs, args: argparse.Namespace) -> RunFiles:
@@ -152,10 +142,7 @@ def _fold_new_rows(cycle: _CycleInputs, args: argparse.Namespace) -> RunFiles:
 
 
 def _run_small(cycle: _CycleInputs, lake: SmallLake, run_dir: RunFiles) -> None:
-    request = cycle.request
-    _say_steps(
-        SmallCycle(lake, cycle.previous, run_dir, request.thresholds, request.recovery_points)
-    )
+    _say_steps(SmallCycle(lake, cycle.previous, run_dir, cycle.settings))
 
 
 def _say_steps(cycle: Cycle) -> None:
@@ -196,22 +183,18 @@ def _with_spark(cycle: _CycleInputs, attempt: str) -> RunFiles:
     # Importing Spark takes longer than most cycles.
     from spark_jobs.jobs.recompute import Recompute
     from spark_jobs.lake import pin
-    from spark_jobs.run_dir import RunDir
     from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
     from spark_jobs.shipping import ship_code
 
     clock = time.monotonic()
-    run_dir = RunDir(cycle.run_dir)
+    run_dir = RunFiles(cycle.run_dir)
     with session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
         say(f"session of Spark {session.version} after {time.monotonic() - clock:.1f} s")
         pinned = pin(session, cycle.lake, cycle.to_seq)
         if pinned.is_small(cycle.from_seq):
             configure(session, SMALL_INPUT_OPTIONS)
         ship_code(session)
-        request = cycle.request
-        _say_steps(
-            Recompute(pinned, cycle.previous, run_dir, request.thresholds, request.recovery_points)
-        )
+        _say_steps(Recompute(pinned, cycle.previous, run_dir, cycle.settings))
     return run_dir
 
 

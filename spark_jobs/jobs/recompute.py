@@ -8,12 +8,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.arrow_schemas import Make
+from spark_jobs.frames import parquet_frame, state_frame
 from spark_jobs.lake import PinnedLake
 from spark_jobs.nested_tables import JOB
-from spark_jobs.run_dir import PreviousState, RunDir
 from spark_jobs.schemas import spark_schema
 from spark_jobs.spans import WINDOW, instant, windows_between
-from spark_jobs.steps.cycle import Cycle, Make, Parts, StoredRows
+from spark_jobs.steps.cycle import Cycle, Parts, StoredRows
 from spark_jobs.transforms import folding, group_windows
 from spark_jobs.transforms.time_spans import floor_to, spans
 from spark_jobs.worker_rows import WorkerRows
@@ -22,10 +23,7 @@ WINDOW_S = WINDOW // timedelta(seconds=1)
 
 
 class Recompute(Cycle):
-    """``lake``: ``spark_jobs.lake.PinnedLake``. ``run_dir``: ``spark_jobs.run_dir.RunDir``."""
-
     lake: PinnedLake
-    run_dir: RunDir
 
     def _map(self, rows: DataFrame, make: Make, schema: pa.Schema) -> DataFrame:
         return WorkerRows(rows, make, schema).frame()
@@ -34,9 +32,9 @@ class Recompute(Cycle):
         return folding.group_rows(parts, by)
 
     def _write(self, folder: str, rows: DataFrame, make: Make, schema: pa.Schema) -> StoredRows:
-        output = self.run_dir.write_by_workers(WorkerRows(rows, make, schema), folder)
-        frame = self.run_dir.read_frame(self.lake.session, output, spark_schema(schema))
-        return StoredRows(frame, output)
+        output = WorkerRows(rows, make, schema).write_below(self.run_dir.uri, folder)
+        files = [f"{self.run_dir.uri}/{file}" for file in output.files]
+        return StoredRows(parquet_frame(self.lake.session, files, schema), output)
 
     def _from_rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:
         return self.lake.session.createDataFrame(
@@ -59,9 +57,7 @@ class Recompute(Cycle):
         return rows.join(F.broadcast(jobs.select(*JOB)), on=list(JOB), how="left_semi")
 
     def _samples_of_touched_windows(self, new: DataFrame) -> DataFrame:
-        close_windows = windows_between(
-            self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW
-        )
+        close_windows = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq))
         if close_windows is not None:
             return self.lake.rows_in("vertex_metrics", close_windows)
         # The times are far apart: only samples of the same vertices and windows are shuffled.
@@ -78,7 +74,5 @@ class Recompute(Cycle):
         return samples.where("ts is not null").select(*group_windows.SAMPLE, is_new)
 
     def _read_state(self, name: str, schema: pa.Schema, required: str | None = None) -> DataFrame:
-        rows = PreviousState(self.lake.session, self.previous).frame(
-            name, self.lake.session.createDataFrame([], spark_schema(schema))
-        )
+        rows = state_frame(self.lake.session, self.previous, name, schema)
         return rows.where(F.col(required).isNotNull()) if required else rows

@@ -13,14 +13,13 @@ from datetime import UTC, datetime, timedelta
 from ingest.errors import Refused
 from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.reader import LakeReader
-from spark_jobs import manifest as manifests
 from spark_jobs.job_arguments import add_most_rows, add_run, interrupt_attempts, lake_at
-from spark_jobs.manifest import Manifest
-from spark_jobs.paths import absolute_root
+from spark_jobs.manifest import Output
+from spark_jobs.paths import absolute_root, is_local
 from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
-from spark_jobs.small.rows import SmallLake, TooLarge, is_local
+from spark_jobs.small.rows import SmallLake, TooLarge
 from spark_jobs.small.tables import group_rows, map_rows
 from spark_jobs.spans import floor, merge_spans
 from spark_jobs.steps.rollups import NEW, ROLLUP, rollup_batches
@@ -64,40 +63,26 @@ def run(args: argparse.Namespace) -> int:
     if lake.files(TABLE, version=to_seq, after_seq=args.from_seq):
         interrupt_attempts(args.interrupt)
         clock = time.monotonic()
-        run_dir = _roll_up(lake, args, to_seq, run_dir)
-        say_rows(CHECKPOINT_ROLLUP.name, run_dir.outputs[CHECKPOINT_ROLLUP.name].rows, clock)
-    finished = Manifest(
-        JOB,
-        args.attempt,
-        {TABLE: args.from_seq},
-        {TABLE: to_seq},
-        run_dir.outputs,
-        {},
-        started,
-        datetime.now(UTC),
-    )
-    say(f"wrote {manifests.write(finished, run_dir.uri)}")
+        name = CHECKPOINT_ROLLUP.name
+        say_rows(name, run_dir.take_table(name, _roll_up(lake, args, to_seq, run_dir)), clock)
+    seqs = {TABLE: args.from_seq}, {TABLE: to_seq}
+    say(f"wrote {run_dir.write_manifest(JOB, args.attempt, started, *seqs)}")
     return 0
 
 
-def _roll_up(
-    lake: LakeReader, args: argparse.Namespace, to_seq: int, run_dir: RunFiles
-) -> RunFiles:
+def _roll_up(lake: LakeReader, args: argparse.Namespace, to_seq: int, run_dir: RunFiles) -> Output:
+    folder = f"tables/{CHECKPOINT_ROLLUP.name}"
     if args.most_rows_without_spark and is_local(lake.root, run_dir.uri):
         with suppress(TooLarge):
             small = SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark)
-            name = CHECKPOINT_ROLLUP.name
             new = small.new_rows(TABLE, {TABLE: args.from_seq}).select(list(NEW))
             days = merge_spans(
                 (start, start + DAY)
                 for start in {floor(at, DAY) for at in new["trigger_time"].drop_null().to_pylist()}
             )
             rows = group_rows({"new": new, "kept": small.rows_in(TABLE, days)})
-            run_dir.take_table(
-                name, run_dir.write_rows(f"tables/{name}", map_rows(rows, rollup_batches, ROLLUP))
-            )
-            return run_dir
+            return run_dir.write_rows(folder, map_rows(rows, rollup_batches, ROLLUP))
     # Importing Spark takes longer than most runs.
     from spark_jobs.jobs.roll_up import roll_up
 
-    return roll_up(lake, args.from_seq, to_seq, run_dir.uri, args.attempt)
+    return roll_up(lake, args.from_seq, to_seq, run_dir.uri, folder, args.attempt)

@@ -1,7 +1,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from ingest.errors import Refused
 from ingest.metadata.files import NAME, MetadataFile
@@ -10,24 +9,6 @@ from ingest.storage.roots import Root
 from ingest.uris import Spellings, is_below
 
 _CHECKPOINT = re.compile(r"chk-(\d{1,18})")
-
-
-@dataclass(frozen=True)
-class FoundCheckpoint:
-    """``directory`` is canonical. ``read_at``: URI of the _metadata for Weir, below
-    ``within``.
-    """
-
-    checkpoint_id: int
-    directory: str
-    bytes: int
-    modified: datetime | None
-    read_at: str
-    within: str
-
-    def file(self) -> MetadataFile:
-        path = f"{self.directory}/{NAME}"
-        return MetadataFile(path, self.bytes, self.modified, self.read_at, self.within)
 
 
 @dataclass(frozen=True)
@@ -53,8 +34,10 @@ class Origin:
             )
         return root
 
-    def checkpoints(self, source: str) -> Iterator[FoundCheckpoint]:
-        """Checkpoints of a job directory, newest first. Raises OSError if it cannot be listed."""
+    def checkpoints(self, source: str) -> Iterator[tuple[int, MetadataFile]]:
+        """Ids of the checkpoints in a canonical job directory and their _metadata, newest first.
+        Raises OSError if it cannot be listed.
+        """
         root = self.root_of(source)
         listable = directories(root.reading)
         below = root.readable(source).removeprefix(root.reading)
@@ -67,7 +50,7 @@ class Origin:
         except FileNotFoundError:
             return
         for checkpoint_id, name in sorted(numbered, reverse=True):
-            directory = f"{source}/{name}"
+            path = f"{source}/{name}/{NAME}"
             try:
                 entries = [
                     entry
@@ -77,7 +60,9 @@ class Origin:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             for entry in entries:
-                read_at = f"{root.readable(directory)}/{NAME}"
-                yield FoundCheckpoint(
-                    checkpoint_id, directory, entry.bytes, entry.modified, read_at, root.reading
+                yield (
+                    checkpoint_id,
+                    MetadataFile(
+                        path, entry.bytes, entry.modified, root.readable(path), root.reading
+                    ),
                 )

@@ -8,6 +8,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from spark_jobs.replication import replica as records
 from spark_jobs.replication.copying import CopyAll, Failure, batches, in_threads, origin_of
 from spark_jobs.replication.names import copy_name, names_of
 from spark_jobs.replication.needs import needed_files
-from spark_jobs.replication.origin import FoundCheckpoint, Origin
+from spark_jobs.replication.origin import Origin
 from spark_jobs.replication.plan import Plan, entries_of, unneeded
 from spark_jobs.replication.replica import Ledger, Replica
 from spark_jobs.replication.request import COMPLETE, NOTHING, UP_TO_DATE, Request, Result
@@ -71,13 +72,14 @@ def refuse_taken(request: Request) -> None:
         )
 
 
+@dataclass
 class _Run:
-    def __init__(
-        self, request: Request, origin: Origin, replica: Replica, copy_all: CopyAll, say: Say
-    ) -> None:
-        self.request, self.origin, self.replica = request, origin, replica
-        self.copy_all, self.say = copy_all, say
-        self.overtaken: list[int] = []
+    request: Request
+    origin: Origin
+    replica: Replica
+    copy_all: CopyAll
+    say: Say
+    overtaken: list[int] = field(default_factory=list)
 
     def run(self) -> Result:
         for _ in range(MOST_OVERTAKEN):
@@ -104,9 +106,9 @@ class _Run:
         )
 
     def _next_plan(self, ledger: Ledger) -> Plan | None:
-        for checkpoint in self.origin.checkpoints(self.request.source):
-            modified = checkpoint.modified.isoformat() if checkpoint.modified else None
-            key = (f"{checkpoint.directory}/_metadata", checkpoint.bytes, modified)
+        for checkpoint_id, file in self.origin.checkpoints(self.request.source):
+            modified = file.modified.isoformat() if file.modified else None
+            key = (file.path, file.size, modified)
             if ledger.plan is not None and ledger.plan.metadata_key == key:
                 return None
             if (
@@ -114,37 +116,38 @@ class _Run:
                 and ledger.open_plan.metadata_key == key
                 and self.replica.read(ledger.open_plan.round, records.ORIGIN) is not None
             ):
-                self.say(f"going on with checkpoint {checkpoint.checkpoint_id}")
+                self.say(f"going on with checkpoint {checkpoint_id}")
                 return ledger.open_plan
             try:
-                return self._make_plan(checkpoint, modified, ledger)
+                return self._make_plan(checkpoint_id, file, modified, ledger)
             except (MetadataError, FileNotFoundError) as error:
-                self.say(f"checkpoint {checkpoint.checkpoint_id} is left out: {error}")
+                self.say(f"checkpoint {checkpoint_id} is left out: {error}")
         return None
 
-    def _make_plan(self, checkpoint: FoundCheckpoint, modified: str | None, ledger: Ledger) -> Plan:
-        if checkpoint.bytes > LARGEST_METADATA_BYTES:
+    def _make_plan(
+        self, checkpoint_id: int, file: MetadataFile, modified: str | None, ledger: Ledger
+    ) -> Plan:
+        if (file.size or 0) > LARGEST_METADATA_BYTES:
             raise Refused(
-                f"{checkpoint.directory}/_metadata has {checkpoint.bytes:,} bytes; at most "
-                f"{LARGEST_METADATA_BYTES:,} are read."
+                f"{file.path} has {file.size:,} bytes; at most {LARGEST_METADATA_BYTES:,} are read."
             )
-        with checkpoint.file().open() as stream:
+        with file.open() as stream:
             content = stream.read(LARGEST_METADATA_BYTES + 1)
         with _scratch(content) as metadata_file:
-            pieces = read_pieces(metadata_file.open, checkpoint.directory)
-            needs = needed_files(pieces, checkpoint.directory, self.origin.spellings)
+            pieces = read_pieces(metadata_file.open, file.directory)
+            needs = needed_files(pieces, file.directory, self.origin.spellings)
         number = ledger.round + 1
-        moved_to = copy_name(checkpoint.directory)
+        moved_to = copy_name(file.directory)
         if f"{moved_to}/_metadata" in ledger.names:
             moved_to += f"-{number}"
-        names = names_of(needs, checkpoint.directory, moved_to)
+        names = names_of(needs, file.directory, moved_to)
         sizes = self.replica.sizes(ledger.files)
         intact = {name: size for name, size in sizes.items() if size == ledger.files[name].bytes}
         metadata_name = f"{moved_to}/_metadata"
         plan = Plan(
             round=number,
-            checkpoint_id=checkpoint.checkpoint_id,
-            metadata_path=f"{checkpoint.directory}/_metadata",
+            checkpoint_id=checkpoint_id,
+            metadata_path=file.path,
             metadata_bytes=len(content),
             metadata_modified=modified,
             metadata_name=metadata_name,
@@ -280,8 +283,8 @@ class _Run:
         return len(deleted) - len(undeleted)
 
     def _is_overtaken(self, plan: Plan) -> bool:
-        newest = next(iter(self.origin.checkpoints(self.request.source)), None)
-        return newest is not None and newest.checkpoint_id != plan.checkpoint_id
+        newest = next(self.origin.checkpoints(self.request.source), None)
+        return newest is not None and newest[0] != plan.checkpoint_id
 
     def _result(self, state: str, ledger: Ledger, deleted: int) -> Result:
         plan = ledger.plan

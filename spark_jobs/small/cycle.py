@@ -1,20 +1,23 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.lake.reader import LakeReader
-from ingest.parquet_stream import ParquetStream
+from ingest.lake.tables import with_columns
+from ingest.parquet_stream import ParquetStream, open_parquet
+from spark_jobs.arrow_schemas import Make
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import JOB
+from spark_jobs.paths import is_local
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
-from spark_jobs.small.rows import MOST_BYTES, SmallLake, TooLarge, is_local
+from spark_jobs.small.rows import MOST_BYTES, SmallLake, TooLarge
 from spark_jobs.small.tables import group_rows, map_rows
 from spark_jobs.spans import WINDOW, merge_spans, windows_between
-from spark_jobs.steps.cycle import Cycle, Make, Parts, StoredRows
+from spark_jobs.steps.cycle import Cycle, Parts, StoredRows
 from spark_jobs.transforms import group_windows
 
 MOST_STATE_BYTES = 4 * MOST_BYTES
@@ -25,9 +28,8 @@ def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
     """Whether to try without Spark; too many new rows show only when they are read."""
     if not is_local(lake.root, run_dir, previous.run_dir if previous else ""):
         return False
-    filesystem, root = fsspec.core.url_to_fs(previous.run_dir if previous else run_dir)
-    files = previous.state.get(JOB_STATE, ()) if previous else ()
-    return sum(filesystem.size(f"{root}/{file}") or 0 for file in files) <= MOST_STATE_BYTES
+    files = previous.state_files(JOB_STATE) if previous else ()
+    return sum(Path(file).stat().st_size for file in files) <= MOST_STATE_BYTES
 
 
 class SmallCycle(Cycle):
@@ -65,7 +67,7 @@ class SmallCycle(Cycle):
         return rows.filter(pa.array([job in selected for job in _jobs_of(rows)], pa.bool_()))
 
     def _samples_of_touched_windows(self, new: pa.Table) -> pa.Table:
-        windows = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
+        windows = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq))
         if windows is None:
             starts = pc.unique(
                 pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")
@@ -81,12 +83,8 @@ class SmallCycle(Cycle):
 
     def _read_state(self, name: str, schema: pa.Schema, required: str | None = None) -> pa.Table:
         tables = [schema.empty_table()]
-        filesystem, root = fsspec.core.url_to_fs(
-            self.previous.run_dir if self.previous else self.run_dir.uri
-        )
-        for path in self.previous.state.get(name, ()) if self.previous else ():
-            with filesystem.open(f"{root}/{path}", "rb") as handle:
-                parquet = ParquetStream(handle, checks_pages=True)
+        for file in self.previous.state_files(name) if self.previous else ():
+            with open_parquet(file, checks_pages=True) as parquet:
                 attempts = parquet.metadata.num_rows if name == EXECUTIONS else 0
                 if self.lake.most_rows is not None and attempts > MOST_EXECUTIONS:
                     raise TooLarge(
@@ -103,11 +101,7 @@ class SmallCycle(Cycle):
             self._select_clusters(parquet.iter_batches(columns=present)),
             pa.schema([file_schema.field(column) for column in present]),
         )
-        columns = [
-            rows[field.name] if field.name in present else pa.nulls(rows.num_rows, field.type)
-            for field in schema
-        ]
-        return pa.table(columns, schema.names).cast(schema)
+        return with_columns(rows, schema).cast(schema)
 
     def _select_clusters(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.lake.clusters is None:

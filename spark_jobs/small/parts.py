@@ -3,9 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-import fsspec
-
-from ingest.parquet_stream import ParquetStream
+from ingest.parquet_stream import open_parquet
 from spark_jobs.manifest import Manifest
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.small.rows import SmallLake
@@ -39,11 +37,8 @@ def cluster_groups(
 
 def _previous_counts(previous: Manifest | None, name: str) -> Counter[str]:
     counts: Counter[str] = Counter()
-    if previous is None:
-        return counts
-    filesystem, root = fsspec.core.url_to_fs(previous.run_dir)
-    for path in previous.state.get(name, ()):
-        with filesystem.open(f"{root}/{path}", "rb") as handle:
-            for batch in ParquetStream(handle).iter_batches(columns=["cluster"]):
+    for file in previous.state_files(name) if previous else ():
+        with open_parquet(file) as parquet:
+            for batch in parquet.iter_batches(columns=["cluster"]):
                 counts.update(batch["cluster"].to_pylist())
     return counts

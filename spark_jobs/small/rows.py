@@ -11,7 +11,8 @@ import pyarrow.dataset as ds
 
 from ingest.lake.derived import ALL_TABLES, with_same_rows
 from ingest.lake.reader import DataFile, LakeReader
-from spark_jobs.arrow_schemas import INSTANT, in_microseconds
+from spark_jobs.arrow_schemas import INSTANT, fields_of
+from spark_jobs.pinned_files import PinnedFiles
 from spark_jobs.slices import counts, data_path
 from spark_jobs.spans import Span
 
@@ -21,16 +22,12 @@ MOST_BYTES = 8 << 20
 """Size of the files that are read: rows of thousands of subtasks are long."""
 
 
-def is_local(*places: str) -> bool:
-    return not any("://" in place for place in places)
-
-
 class TooLarge(Exception):
     """The rows are more than one process should hold."""
 
 
 @dataclass
-class SmallLake:
+class SmallLake(PinnedFiles):
     """A lake on local disk, at one version per table. Only rows of ``clusters`` are read. Methods
     raise TooLarge after ``most_rows`` or ``MOST_BYTES``.
     """
@@ -42,18 +39,9 @@ class SmallLake:
     _rows: int = field(default=0, init=False)
     _bytes: int = field(default=0, init=False)
 
-    def times_of_new(
-        self, table: str, after: Mapping[str, int]
-    ) -> list[tuple[datetime | None, datetime | None]]:
-        return [
-            (file.first_time, file.last_time)
-            for source_table in with_same_rows(table)
-            for file in self._new_files(source_table, after)
-        ]
-
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         for source_table in with_same_rows(table):
-            files = self._new_files(source_table, after)
+            files = self.new_files(source_table, after)
             version = self.versions.get(source_table, 0)
             if self.clusters is None and any(
                 file.last_seq is not None and file.last_seq <= version for file in files
@@ -68,7 +56,7 @@ class SmallLake:
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> pa.Table:
         return pa.concat_tables(
-            self._read(name, self._new_files(name, after), self._newer(name, after))
+            self._read(name, self.new_files(name, after), self._newer(name, after))
             for name in with_same_rows(table)
         ).combine_chunks()
 
@@ -80,14 +68,14 @@ class SmallLake:
             pc.scalar(False),
         )
         return pa.concat_tables(
-            self._read(name, self._files_in(name, spans), in_spans & self._up_to(name))
+            self._read(name, self.files_in(name, spans), in_spans & self._up_to(name))
             for name in with_same_rows(table)
         ).combine_chunks()
 
     def new_rows_of_clusters(self, after: Mapping[str, int]) -> Counter[str]:
         counter: Counter[str] = Counter()
         for table in self.versions:
-            files = self._new_files(table, after)
+            files = self.new_files(table, after)
             if files:
                 paths = [data_path(self.lake, table, file) for file in files]
                 dataset = ds.dataset(paths, format="parquet")
@@ -103,25 +91,9 @@ class SmallLake:
             return is_committed
         return is_committed & pc.field("cluster").isin(list(self.clusters))
 
-    def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
-        version, seq = self.versions.get(table, 0), after.get(table, 0)
-        return self.lake.files(table, after_seq=seq, up_to_seq=version) if version > seq else []
-
-    def _files_in(self, table: str, spans: Sequence[Span]) -> list[DataFile]:
-        version = self.versions.get(table, 0)
-        if not spans or not version:
-            return []
-        first, last = spans[0][0], spans[-1][1]
-        return self.lake.files(table, up_to_seq=version, from_time=first, to_time=last)
-
     def _read(self, table: str, files: Iterable[DataFile], condition: pc.Expression) -> pa.Table:
-        schema = pa.schema(
-            [
-                pa.field(column.name, in_microseconds(column.type))
-                for column in ALL_TABLES[table].schema
-                if column.name != "date"
-            ]
-        )
+        declared = ALL_TABLES[table].schema
+        schema = fields_of(declared, *(name for name in declared.names if name != "date"))
         paths = []
         for file in files:
             self._rows += file.rows

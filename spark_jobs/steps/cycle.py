@@ -4,7 +4,8 @@ with new rows. A small cycle (``small/cycle.py``) runs them here on all rows; Sp
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -14,8 +15,9 @@ import pyarrow.compute as pc
 
 from ingest.lake.derived import CYCLE_TABLES, NO_JOBS, with_same_rows
 from ingest.lake.tables import TABLES
+from spark_jobs.arrow_schemas import Make
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
-from spark_jobs.fold.rule_evaluation import Scoped, Settings
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import CLUSTER, JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, LIVES, RunFiles
@@ -42,9 +44,9 @@ from spark_jobs.transforms.fold_batches import FOLDED, folded_batches, metadata_
 Frame = Any
 """An Arrow table, or a frame of Spark."""
 Parts = dict[str, Frame]
-Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 RECORD = (*RECORD_COLUMNS, "message")
+_CHECKPOINTS = ("checkpoints", "vertex_checkpoints")
 _MAPPED_TABLES: Mapping[str, tuple[Make, pa.Schema]] = {
     "exceptions": (reported.exception_batches, reported.EXCEPTION),
     "skips": (reported.skip_batches, reported.SKIP),
@@ -57,20 +59,19 @@ class StoredRows(NamedTuple):
     output: Output
 
 
+@dataclass
 class Cycle(ABC):
     """``steps`` writes everything except the manifest."""
 
-    def __init__(
-        self, lake: Any, previous: Manifest | None, run_dir: RunFiles,
-        thresholds: Sequence[Scoped] = (), recovery_points: Sequence[Scoped] = (),
-    ) -> None:  # fmt: skip
-        self.lake = lake
-        self.previous = previous
-        self.run_dir = run_dir
-        self.settings = Settings(thresholds, recovery_points)
-        self.from_seq = {
-            table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES
-        }
+    lake: Any
+    previous: Manifest | None
+    run_dir: RunFiles
+    settings: Settings = field(default_factory=Settings)
+
+    @cached_property
+    def from_seq(self) -> dict[str, int]:
+        ended_at = self.previous.to_seq if self.previous else {}
+        return {table: ended_at.get(table, 0) for table in CYCLE_TABLES}
 
     def steps(self) -> Iterator[tuple[str, int]]:
         """Yields the name and the number of rows of each result."""
@@ -160,13 +161,10 @@ class Cycle(ABC):
     @cached_property
     def _checkpoint_parts(self) -> Parts:
         parts = {"state": self._read_state(JOB_STATE, STATE, required="state")}
-        for name, table in (("answers", "jobs"), ("checkpoints", "checkpoints")):
+        for table in ("jobs", *_CHECKPOINTS):
             if self._has_new_rows(table):
+                name = "answers" if table == "jobs" else table
                 parts[name] = self._new_rows(table).select(_folded_columns(table))
-        if self._has_new_rows("vertex_checkpoints"):
-            parts["vertex_checkpoints"] = self._new_rows("vertex_checkpoints").select(
-                [*JOB, *OF_VERTEX]
-            )
         if self._has_new_rows("log_records"):
             parts["events"] = self._located_events
         return parts
@@ -301,16 +299,12 @@ class Cycle(ABC):
         records = self.lake.rows_in("log_records", lines).select(list(RECORD))
         events = self._map(records, reported.checkpoint_event_batches, SERVED_EVENT)
         looked_up = {
-            "earlier_checkpoints": self.lake.rows_in("checkpoints", triggers).select(
-                _folded_columns("checkpoints")
-            ),
-            "earlier_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select(
-                [*JOB, *OF_VERTEX]
-            ),
-            "earlier_lines": self._map(
-                self._group_with_executions(events), locations.located_batches, SERVED_EVENT
-            ),
+            f"earlier_{table}": self.lake.rows_in(table, triggers).select(_folded_columns(table))
+            for table in _CHECKPOINTS
         }
+        looked_up["earlier_lines"] = self._map(
+            self._group_with_executions(events), locations.located_batches, SERVED_EVENT
+        )
         if minutes := minute_spans(lookups):
             samples = self.lake.rows_in("vertex_metrics", minutes)
             looked_up[group_windows.EARLIER_PART] = self._mark_new(samples, 0)
@@ -369,4 +363,6 @@ class Cycle(ABC):
 
 
 def _folded_columns(table: str) -> list[str]:
+    if table == "vertex_checkpoints":
+        return [*JOB, *OF_VERTEX]
     return [name for name in TABLES[table].schema.names if name not in ("source", "date")]

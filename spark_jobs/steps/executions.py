@@ -3,21 +3,19 @@ a task may run for months.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from ingest.flink_logs.event_parser import GRAPH_CREATED
-from spark_jobs.arrow_schemas import batch_from_rows
+from spark_jobs.arrow_schemas import Batches, batch_from_rows, fields_of
 from spark_jobs.fold.rows import Row, RowList, Rows, largest, least, rank
 from spark_jobs.step_schemas import EVENT, EXECUTION, UPDATED_EXECUTION
 from spark_jobs.transforms.grouped_batches import groups
 
 LOCATION = ("job_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
-REPORTED = pa.schema(
-    [EVENT.field(name) for name in ("cluster", "kind", "process", "ts", "execution_id", *LOCATION)]
-)
+REPORTED = fields_of(EVENT, "cluster", "kind", "process", "ts", "execution_id", *LOCATION)
 DEPLOYED, RECEIVED = "task_deployed", "task_received"
 SUBTASK = ("job_id", "vertex_id", "task", "subtask")
 
@@ -27,7 +25,7 @@ NEWEST_REMEMBERED_DAYS = 400
 DAY_MS = 86_400_000
 
 
-def report_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def report_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Events that name an execution, and the first event of each log that names a certain job."""
     named_jobs = set()
     for batch in batches:
@@ -42,13 +40,13 @@ def report_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         yield batch.filter(pa.array(is_needed, pa.bool_()))
 
 
-def updated_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def updated_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     for group in groups(batches, keys=1):
         rows = executions(group.rows("reported"), group.rows("previous"))
         yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), UPDATED_EXECUTION)
 
 
-def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def newly_placed_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     return (batch.filter(batch["newly_placed"]).select(EXECUTION.names) for batch in batches)
 
 

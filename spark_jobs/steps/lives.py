@@ -1,45 +1,29 @@
 """Lives of TaskManagers by cluster, and losses for the jobs there."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.lake.tables import TABLES
-from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows, in_microseconds
+from spark_jobs.arrow_schemas import Batches, arrow_schema, batch_from_rows, batch_with, fields_of
 from spark_jobs.fold.taskmanager_lives import FAILED, KINDS_OF_END, REGISTERED, lives
 from spark_jobs.serving import TASKMANAGER_LIFE
 from spark_jobs.step_schemas import EVENT, TASKMANAGER_LOSS, UPDATED_LIFE
 from spark_jobs.transforms.grouped_batches import groups
 
 SERVED = arrow_schema(TASKMANAGER_LIFE)
-LINE = pa.schema(
-    [
-        EVENT.field(name)
-        for name in (
-            *("cluster", "ts", "observed_at", "kind", "container", "reason_text", "path"),
-            *("to_state", "detail"),
-        )
-    ]
-)
-
-
-def _columns(table: str, *names: str) -> pa.Schema:
-    schema = TABLES[table].schema
-    return pa.schema([(name, in_microseconds(schema.field(name).type)) for name in names])
-
-
-SAMPLE = _columns(
-    "taskmanagers",
-    *("cluster", "taskmanager_id", "ts", "observed_at", "host", "last_heartbeat", "slots"),
+_READ = ("cluster", "ts", "observed_at")
+LINE = fields_of(EVENT, *_READ, "kind", "container", "reason_text", "path", "to_state", "detail")
+SAMPLE = fields_of(
+    TABLES["taskmanagers"].schema,
+    *_READ,
+    *("taskmanager_id", "host", "last_heartbeat", "slots", "allocated_slots"),
     *("process_memory_bytes", "heap_max_bytes", "managed_memory_bytes", "network_memory_bytes"),
-    "allocated_slots",
 )
-TRACE = _columns("exceptions", "cluster", "ts", "observed_at", "stacktrace", "taskmanager_id")
+TRACE = fields_of(TABLES["exceptions"].schema, *_READ, "stacktrace", "taskmanager_id")
 _KINDS = pa.array([REGISTERED, *KINDS_OF_END])
 _LOSS_IN_TRACE = r"no longer reachable|timed out|remote (?:task manager|host)|TaskExecutor"
-
-Batches = Iterable[pa.RecordBatch]
 
 
 def line_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -66,15 +50,10 @@ def served_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 def loss_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         losses = batch.take(pc.list_parent_indices(batch["to_inform"]))
-        new_columns = {
-            "job_id": pc.list_flatten(batch["to_inform"]),
-            "ts": losses["ended_at"],
-            "observed_at": losses["as_of"],
-        }
-        yield pa.RecordBatch.from_arrays(
-            [
-                new_columns[name] if name in new_columns else losses[name]
-                for name in TASKMANAGER_LOSS.names
-            ],
-            schema=TASKMANAGER_LOSS,
+        yield batch_with(
+            losses,
+            TASKMANAGER_LOSS,
+            job_id=pc.list_flatten(batch["to_inform"]),
+            ts=losses["ended_at"],
+            observed_at=losses["as_of"],
         )

@@ -1,12 +1,13 @@
 """Adds to log events their task's host and job, by the executions of their cluster."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from ingest.flink_logs.patterns import STORE_KINDS
+from spark_jobs.arrow_schemas import Batches, batch_with
 from spark_jobs.fold.rows import Row, Rows, rank
 from spark_jobs.step_schemas import SERVED_EVENT
 from spark_jobs.steps.executions import LOCATION
@@ -45,7 +46,7 @@ _NAME = ("task", "subtask", "attempt")
 _LACKING_WITH_NAME = ("job_id", "vertex_id", "container", "host")
 
 
-def located_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def located_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     places = Places(None)
     for batch in batches:
         for group in groups([batch], {"events": ()}, keys=1):
@@ -97,8 +98,7 @@ class Places:
             name: pa.array(values_of[name], SERVED_EVENT.field(name).type) for name in LOCATION
         }
         arrays["cluster"] = pa.array([self.cluster] * events.num_rows, pa.string())
-        columns = [arrays[name] if name in arrays else events[name] for name in SERVED_EVENT.names]
-        return pa.RecordBatch.from_arrays(columns, schema=SERVED_EVENT)
+        return batch_with(events, SERVED_EVENT, **arrays)
 
     def _missing_values(self, event: Row) -> Iterator[tuple[str, Any]]:
         location, names = self._location(event)

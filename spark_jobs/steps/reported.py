@@ -1,12 +1,12 @@
 """Rows of the lake → columns of serving tables or of the fold. Duplicates are kept."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.traces import shortened
-from spark_jobs.arrow_schemas import arrow_schema
+from spark_jobs.arrow_schemas import Batches, arrow_schema, batch_with, schema
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.serving import JOB_EXCEPTION, SKIPPED_INPUT
 from spark_jobs.step_schemas import SNAPSHOT, TASKMANAGER
@@ -15,9 +15,8 @@ from spark_jobs.transforms.event_batches import served_event_batches
 STACKTRACE_CHARS = 16 * 1024
 UNNAMED = "unknown"
 EXCEPTION = arrow_schema(JOB_EXCEPTION)
-SKIP = pa.schema([*arrow_schema(SKIPPED_INPUT), ("job_id", pa.string())])
+SKIP = schema(*arrow_schema(SKIPPED_INPUT), job_id="text")
 
-Batches = Iterable[pa.RecordBatch]
 Wanted = Sequence[tuple[str, str, Sequence[str]]]
 """(cluster, job, keys of snapshots that the job needs: ``spark_jobs.fold.wanted_snapshots``)."""
 
@@ -31,7 +30,7 @@ def exception_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
         traces = [
             trace and shortened(trace, STACKTRACE_CHARS) for trace in rows["stacktrace"].to_pylist()
         ]
-        yield _with(
+        yield batch_with(
             rows,
             EXCEPTION,
             task_key=pc.fill_null(rows["task"], ""),
@@ -45,7 +44,7 @@ def exception_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 def skip_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     for rows in batches:
-        yield _with(
+        yield batch_with(
             rows, SKIP, as_of=rows["observed_at"], job_id=pa.nulls(rows.num_rows, pa.string())
         )
 
@@ -58,7 +57,7 @@ def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
             for slots in rows["allocated_slots"].to_pylist()
         )
         pairs = [(index, job_id) for index, jobs in enumerate(jobs_of_rows) for job_id in jobs]
-        yield _with(
+        yield batch_with(
             _take(rows, [index for index, _ in pairs]),
             TASKMANAGER,
             job_id=pa.array([job_id for _, job_id in pairs], pa.string()),
@@ -85,7 +84,7 @@ def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatc
             }
             matches += ((index, *job) for job in jobs)
         snapshots = _take(rows, [index for index, *_ in matches])
-        yield _with(
+        yield batch_with(
             snapshots,
             SNAPSHOT,
             cluster=pa.array([cluster for _, cluster, _ in matches], pa.string()),
@@ -103,8 +102,3 @@ def checkpoint_event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 def _take(rows: pa.RecordBatch, indexes: Sequence[int]) -> pa.RecordBatch:
     return rows.take(pa.array(indexes, pa.int64()))
-
-
-def _with(rows: pa.RecordBatch, schema: pa.Schema, **arrays: pa.Array) -> pa.RecordBatch:
-    columns = [arrays[name] if name in arrays else rows[name] for name in schema.names]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)

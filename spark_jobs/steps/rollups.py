@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from ingest.garbage_collection import without_garbage_collection
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
-from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows
+from spark_jobs.arrow_schemas import Batches, arrow_schema, batch_from_rows
 from spark_jobs.fold.rows import HOUR_MS, Row, RowList, Rows, largest, newest_by, percentile, rank
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES
@@ -25,7 +25,7 @@ Period = tuple[str, int]
 """("hour" or "day", its start in epoch ms)"""
 
 
-def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def rollup_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     with without_garbage_collection():
         for group in groups(batches):
             periods = {period for row in group.rows("new") for period in _periods(row)}

@@ -4,7 +4,7 @@ stored file, else uploaded again. Other files are new.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.lake.tables import TABLES
-from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows, in_microseconds
+from spark_jobs.arrow_schemas import Batches, arrow_schema, batch_from_rows, fields_of
 from spark_jobs.fold.rows import Row, largest, rank
 from spark_jobs.serving import CHECKPOINT_UPLOAD
 from spark_jobs.transforms.grouped_batches import groups
@@ -31,10 +31,8 @@ _COLUMNS = (
     "offset_bytes",
     "size_bytes",
 )
-REFERENCE = pa.schema(
-    [(name, in_microseconds(TABLES["references"].schema.field(name).type)) for name in _COLUMNS]
-)
-WHOLE = pa.schema([REFERENCE.field(name) for name in ("cluster", "metadata_path")])
+REFERENCE = fields_of(TABLES["references"].schema, *_COLUMNS)
+WHOLE = fields_of(REFERENCE, "cluster", "metadata_path")
 UPLOAD = arrow_schema(CHECKPOINT_UPLOAD)
 _LARGEST = 2**63 - 1
 
@@ -51,18 +49,18 @@ class Comparison(NamedTuple):
     compared_with: str
 
 
-def file_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def file_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     """RocksDB files, and the row (ordinal 0) of each _metadata read to its end."""
     for batch in batches:
         is_file = pc.and_(pc.is_valid(batch["path"]), pc.ends_with(batch["local_name"], SST))
         yield batch.filter(pc.or_kleene(pc.equal(batch["ordinal"], 0), is_file))
 
 
-def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def whole_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     return (batch.filter(pc.equal(batch["ordinal"], 0)).select(WHOLE.names) for batch in batches)
 
 
-def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def upload_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     """A row for each comparison of two snapshots that were read, at least one since the last run.
     ``batches``: of each cluster its ``needs`` (comparisons), ``new_files`` (read since the last
     run) and ``references``, in this order.

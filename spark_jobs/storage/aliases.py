@@ -22,15 +22,12 @@ from spark_jobs.storage.arrays import Flags, Numbers, Tables, column
 from spark_jobs.storage.layout_columns import is_candidate, with_places
 from spark_jobs.storage.verdicts import PATHS
 
-_TEXT, _INT = pa.string(), pa.int64()
 _NAMED = schema(audit_id="text", path="text", end="text")
 JOB_DIRECTORIES = schema(audit_id="text", job_directory="text")
 ENDS = {
-    "listed": pa.schema([*_NAMED, ("job_directory", _TEXT)]),
+    "listed": schema(*_NAMED, job_directory="text"),
     "referred": _NAMED,
-    "named": pa.schema(
-        [*_NAMED, ("job_directory", _TEXT), ("root_no", _INT), ("is_needed", pa.bool_())]
-    ),
+    "named": schema(*_NAMED, job_directory="text", root_no="int", is_needed="flag"),
     "used": JOB_DIRECTORIES,
 }
 """``used``: directories with referenced files. Files in the directory of a single checkpoint do not
@@ -39,21 +36,19 @@ count: a copied ``_metadata`` refers to the files beside itself.
 SPREAD = schema(audit_id="text", job_id="text")
 ROOTS = schema(is_whole="flag")
 """``is_whole`` of each root, in the order of ``root_no``."""
-_PAIR = [
-    ("audit_id", _TEXT),
-    ("root_no", _INT),
-    ("other_root_no", _INT),
-    ("job_directory", _TEXT),
-    ("other_job_directory", _TEXT),
-]
+_PAIR = schema(
+    audit_id="text",
+    root_no="int",
+    other_root_no="int",
+    job_directory="text",
+    other_job_directory="text",
+)
 SCHEMAS = {
     "alike": PATHS,
-    "spellings": pa.schema(
-        [*JOB_DIRECTORIES, ("path", _TEXT), ("referred_as", _TEXT), ("files", _INT)]
-    ),
-    "twins": pa.schema([*_PAIR, ("files", _INT), ("path", _TEXT)]),
+    "spellings": schema(*JOB_DIRECTORIES, path="text", referred_as="text", files="int"),
+    "twins": schema(*_PAIR, files="int", path="text"),
 }
-PAIR = [name for name, _ in _PAIR]
+PAIR = _PAIR.names
 
 
 def ends_of_paths(parts: Tables, shared: Tables) -> dict[str, pa.Table]:

@@ -158,6 +158,10 @@ def _column(values: Any, kind: pa.DataType, rows: int) -> pa.Array:
     return array if array.type == kind else array.cast(kind)
 
 
+def with_column(rows: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
+    return rows.set_column(rows.schema.get_field_index(name), name, values)
+
+
 def group(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
     """The distinct keys, and the index of each row's key."""
     numbered = rows.select(list(key)).append_column(

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ingest.uris import Spellings
-from spark_jobs.arrow_schemas import arrow_schema
+from spark_jobs.arrow_schemas import arrow_schema, schema
 from spark_jobs.audit_tables import AUDIT_TABLES, NEEDED, RESTORES
 from spark_jobs.storage import (
     aliases,
@@ -33,7 +33,7 @@ from spark_jobs.storage import (
     totals,
     verdicts,
 )
-from spark_jobs.storage.arrays import Tables, sum_rows
+from spark_jobs.storage.arrays import Tables, sum_rows, table
 from spark_jobs.storage.plain import (
     Key,
     Row,
@@ -534,7 +534,7 @@ def _directories(before: Set[str], now: Iterable[Key]) -> list[Row]:
 
 def _keyed(keys: Iterable[Key], name: str) -> pa.Table:
     rows = [dict(zip(("audit_id", name), key, strict=True)) for key in sorted(keys)]
-    return table_of(rows, pa.schema([("audit_id", pa.string()), (name, pa.string())]))
+    return table_of(rows, schema(**dict.fromkeys(("audit_id", name), "text")))
 
 
 def _missing(missing: pa.Table, judged: RowList, superseded: set[Key], roots: RowList) -> pa.Table:
@@ -555,5 +555,4 @@ def _missing(missing: pa.Table, judged: RowList, superseded: set[Key], roots: Ro
         "bytes": missing.column("bytes"),
         "superseded": is_superseded.take(at),
     }
-    schema = arrow_schema(AUDIT_TABLES["storage_missing"])
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    return table(columns, arrow_schema(AUDIT_TABLES["storage_missing"]))

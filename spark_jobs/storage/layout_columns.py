@@ -18,6 +18,7 @@ from ingest.storage.layout import (
     UNKNOWN,
     UUID_CHARS,
 )
+from spark_jobs.storage.arrays import column
 
 MERGED = ("merged_taskowned", "merged_shared")
 METADATA_SUFFIX = f"/{METADATA_NAME}"
@@ -95,8 +96,7 @@ def placed(paths: pa.Array) -> Placed:
 
 def with_places(files: pa.Table, path: str = "path") -> pa.Table:
     """Adds or replaces the columns of ``Placed``."""
-    paths = files.column(path).combine_chunks() if files.num_rows else pa.array([], pa.string())
-    places = placed(paths if isinstance(paths, pa.Array) else pa.concat_arrays(paths.chunks))
+    places = placed(column(files, path))
     kept = files.drop_columns([name for name in Placed._fields if name in files.column_names])
     return pa.table([*kept.columns, *places], names=[*kept.column_names, *Placed._fields])
 

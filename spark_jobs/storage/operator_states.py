@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import Numbers, column
 from spark_jobs.storage.plain import Row, Rows, as_json, by, first_by
@@ -22,12 +23,10 @@ _OPERATOR_KINDS = ("managed-op", "raw-op")
 _OTHER_KINDS = ("coordinator", "channel-input", "channel-output")
 _OPERATOR = ["audit_id", "metadata_path", "operator_id"]
 _COUNTS = ("operator_bytes", "files", "subtasks", "elements", "union_elements")
-OPERATORS = pa.schema(
-    [
-        *((name, pa.string()) for name in (*_OPERATOR, "operator_name")),
-        *((name, pa.int64()) for name in _COUNTS),
-        ("states", pa.string()),
-    ]
+OPERATORS = schema(
+    **dict.fromkeys((*_OPERATOR, "operator_name"), "text"),
+    **dict.fromkeys(_COUNTS, "int"),
+    states="text",
 )
 
 
@@ -71,9 +70,7 @@ def notable_operators(rows: pa.Table) -> pa.Table:
     }
     notable_rows = arrays.table(figures, OPERATORS).filter(pa.array(notable))
     documents = [states.get(int(number), "[]") for number in np.flatnonzero(notable)]
-    return notable_rows.set_column(
-        OPERATORS.get_field_index("states"), "states", pa.array(documents, pa.string())
-    )
+    return arrays.with_column(notable_rows, "states", pa.array(documents, pa.string()))
 
 
 def _count_distinct(rows: pa.Table, name: str, size: int) -> Numbers:

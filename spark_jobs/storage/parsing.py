@@ -1,6 +1,6 @@
 """Reads _metadata. Executors import this module: no PySpark here."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC
 from typing import Any
 
@@ -17,28 +17,25 @@ from ingest.storage.directories import Kind, directories
 from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import local_path
 from ingest.uris import PLAIN, Spellings, canonical_column
-from spark_jobs.arrow_schemas import INSTANT, fields_of
+from spark_jobs.arrow_schemas import Batches, fields_of, schema
 from spark_jobs.storage import arrays
 
-_NAMES = ("audit_id", "root", "path", "read_path")
-WANTED = pa.schema(
-    [*((name, pa.string()) for name in _NAMES), ("bytes", pa.int64()), ("modified", INSTANT)]
+WANTED = schema(
+    audit_id="text", root="text", path="text", read_path="text", bytes="int", modified="instant"
 )
 """``_metadata`` files to read. ``path`` is canonical; Weir reads the file at ``read_path``."""
 
-_FAILURE = [
-    ("failure", pa.string()),
-    ("failure_detail", pa.string()),
-    ("head_sha256", pa.string()),
-    ("named_jobs", pa.list_(pa.string())),
-]
-"""``head_sha256`` and ``named_jobs``: from ``ingest.metadata.unread``; null if the file could not
-be read.
-"""
-_ROWS = fields_of(references.SCHEMA, references.SCHEMA.names)
-PARSED = pa.schema([("audit_id", pa.string()), ("root", pa.string()), *_ROWS, *_FAILURE])
+PARSED = schema(
+    *schema(audit_id="text", root="text"),
+    *fields_of(references.SCHEMA),
+    failure="text",
+    failure_detail="text",
+    head_sha256="text",
+    named_jobs=pa.list_(pa.string()),
+)
 """Rows of the lake table ``references``. If a file could not be read to its end, its last row has a
-``failure``, and no row has ordinal 0.
+``failure``, and no row has ordinal 0. ``head_sha256`` and ``named_jobs``: from
+``ingest.metadata.unread``; null if the file could not be read.
 """
 
 _MOST_DETAIL = 500
@@ -46,7 +43,7 @@ FOREIGN = "foreign_metadata"
 """Failure of a file that is provably no ``_metadata`` of Flink: it refers to no file of Flink."""
 
 
-def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def parsed(batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for row in batch.to_pylist():
             modified, within = row["modified"], _read_root(row)
@@ -118,7 +115,7 @@ def _failure_batch(
     return pa.RecordBatch.from_pylist([failure], schema=PARSED)
 
 
-def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def successors(batches: Batches) -> Iterator[pa.RecordBatch]:
     """``WANTED`` of the present ``_metadata`` in ``chk-*`` of jobs whose ``_metadata`` vanished. If
     a job's directory cannot be listed, it has none, and the file stays a doubt.
     """

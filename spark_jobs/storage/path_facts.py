@@ -19,8 +19,8 @@ from spark_jobs.storage.previous_audit import KNOWN_FILES, KNOWN_OF_FILE, REFERR
 from spark_jobs.storage.reference_sums import CHAIN, FIGURES, REACHED, compared, sums_of
 from spark_jobs.storage.resolution import Paths, Resolved, live_segments, resolve
 
-_TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
-LISTING = pa.schema([("audit_id", _TEXT), *fields_of(listings.SCHEMA, listings.SCHEMA.names)])
+_AUDIT = schema(audit_id="text")
+LISTING = schema(*_AUDIT, *fields_of(listings.SCHEMA))
 CHECKPOINTS = schema(
     audit_id="text",
     metadata_path="text",
@@ -36,58 +36,44 @@ CHECKPOINTS = schema(
 ``previous_no``: the checkpoint before it of the same job. ``job_no``: number of (audit, job
 directory, job id). ``home_no``: number of (audit, root, job directory); -1 for a savepoint.
 """
-ROOTS = schema(audit_id="text", root="text", as_of="instant", unlisted="int", links=pa.list_(_TEXT))
+ROOTS = schema(*_AUDIT, root="text", as_of="instant", unlisted="int", links=pa.list_(pa.string()))
 """Roots are numbered in this order."""
 
-_PLACED = [("place", _TEXT), ("job_id", _TEXT), ("job_directory", _TEXT), ("checkpoint_id", _INT)]
-_CHECKPOINT = schema(audit_id="text", metadata_path="text")
+_PLACED = schema(place="text", job_id="text", job_directory="text", checkpoint_id="int")
+_CHECKPOINT = schema(*_AUDIT, metadata_path="text")
 SCHEMAS = {
-    "files": pa.schema(
-        [
-            ("audit_id", _TEXT),
-            ("root_no", _INT),
-            ("path", _TEXT),
-            ("listed_path", _TEXT),
-            ("bytes", _INT),
-            ("modified", INSTANT),
-            ("replication", _INT),
-            *(KNOWN_FILES.field(name) for name in KNOWN_OF_FILE),
-            *_PLACED,
-            ("referrers", pa.list_(pa.int32())),
-            ("segmented", _FLAG),
-            ("live_segment_bytes", _INT),
-        ]
+    "files": schema(
+        *schema(audit_id="text", root_no="int", path="text", listed_path="text"),
+        *schema(bytes="int", modified="instant", replication="int"),
+        *fields_of(KNOWN_FILES, *KNOWN_OF_FILE),
+        *_PLACED,
+        referrers=pa.list_(pa.int32()),
+        segmented="flag",
+        live_segment_bytes="int",
     ),
-    "unread": pa.schema([("audit_id", _TEXT), *REFERRED, ("is_covered", _FLAG)]),
-    "not_found": schema(audit_id="text", path="text"),
+    "unread": schema(*_AUDIT, *REFERRED, is_covered="flag"),
+    "not_found": schema(*_AUDIT, path="text"),
     "storage_absent": KNOWN_FILES,
     "storage_pending": REFERRED,
-    "listed_metadata": pa.schema(
-        [
-            ("audit_id", _TEXT),
-            ("root", _TEXT),
-            ("path", _TEXT),
-            ("modified", INSTANT),
-            ("first_seen_at", INSTANT),
-            *_PLACED,
-        ]
+    "listed_metadata": schema(
+        *_AUDIT,
+        *schema(root="text", path="text", modified="instant", first_seen_at="instant"),
+        *_PLACED,
     ),
     "file_directories": schema(
         root_no="int", job_directory="text", job_id="text", files="int", newest="int"
     ),
-    "figures": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in FIGURES)]),
+    "figures": schema(checkpoint_no="int", **dict.fromkeys(FIGURES, "int")),
     "compared": schema(checkpoint_no="int", new_files="int"),
-    "reached": pa.schema([("home_no", _INT), *((name, _INT) for name in REACHED)]),
-    "chains": pa.schema([*CHAIN, ("other_job_id", _TEXT), ("files", _INT), ("bytes", _INT)]),
-    "chained": pa.schema([*CHAIN, ("checkpoint_no", _INT)]),
+    "reached": schema(home_no="int", **dict.fromkeys(REACHED, "int")),
+    "chains": schema(*CHAIN, other_job_id="text", files="int", bytes="int"),
+    "chained": schema(*CHAIN, checkpoint_no="int"),
     "lost": schema(root_no="int", missing_files="int", missing_bytes="int"),
-    "outside": pa.schema(
-        [(name, _TEXT) for name in ("audit_id", "authority", "job_id", "metadata_path")]
-    ),
-    "not_found_of": schema(audit_id="text", not_found="int"),
+    "outside": schema(*_AUDIT, authority="text", job_id="text", metadata_path="text"),
+    "not_found_of": schema(*_AUDIT, not_found="int"),
     "unread_checkpoints": _CHECKPOINT,
     "vanished_checkpoints": _CHECKPOINT,
-    "known_metadata": schema(audit_id="text", path="text", modified="instant"),
+    "known_metadata": schema(*_AUDIT, path="text", modified="instant"),
     "missing": schema(checkpoint_no="int", path="text", root_no="int", bytes="int"),
 }
 """``unread``: earlier references that were not read again: their checkpoint was not read, or

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.uris import Spellings, canonical_column
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema, schema
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema, fields_of, schema
 from spark_jobs.audit_tables import RESTORES as RESTORES_NAME
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
@@ -35,11 +35,8 @@ KNOWN_OF_FILE = (
     "unlisted_at",
     "listed_since",
 )
-KNOWN_FILES = pa.schema(
-    [
-        arrow_schema(STORAGE_FILE).field(name)
-        for name in ("root", "path", "bytes", "modified", *KNOWN_OF_FILE)
-    ]
+KNOWN_FILES = fields_of(
+    arrow_schema(STORAGE_FILE), "root", "path", "bytes", "modified", *KNOWN_OF_FILE
 )
 """What the next audit reads of ``storage_file``, ``storage_live`` and ``storage_absent``."""
 REFERRED = schema(metadata_path="text", path="text")
@@ -128,9 +125,8 @@ def merge_inventories(
         column(grouped, "first_seen_at_min"),
         column(longest, "first_seen_at"),
     )
-    at = longest.schema.get_field_index("first_seen_at")
     return {
-        "known": longest.set_column(at, "first_seen_at", first_seen),
+        "known": arrays.with_column(longest, "first_seen_at", first_seen),
         "earlier": arrays.distinct(parts["earlier"], REFERRED.names),
     }
 
@@ -160,7 +156,7 @@ def _is_one_file(grouped: pa.Table) -> Flags:
 def _respell(rows: pa.Table, spellings: Spellings) -> pa.Table:
     for name in {"root", "path", "metadata_path"}.intersection(rows.column_names):
         named = canonical_column(column(rows, name).cast(pa.string()), spellings)
-        rows = rows.set_column(rows.schema.get_field_index(name), name, named)
+        rows = arrays.with_column(rows, name, named)
     return rows
 
 
@@ -180,8 +176,7 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Split:
         is_inside = arrays.flags(are_below(column(files, "path"), root))
         if is_inside.any():
             rows = files.filter(pa.array(is_inside))
-            at = rows.schema.get_field_index("root")
-            rows = rows.set_column(at, "root", pa.repeat(root, rows.num_rows))
+            rows = arrays.with_column(rows, "root", pa.repeat(root, rows.num_rows))
             parts.append(with_audit(rows, audit_id))
             is_audited |= is_inside
     return Split(_all(parts, KNOWN_FILES), files.filter(pa.array(~is_audited)))
@@ -253,9 +248,7 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
     absent_since = np.where(known(unlisted_at) | ~is_whole, unlisted_at, as_of)
     unknown = np.full(files.num_rows, UNKNOWN)
     for name, instants in (("unlisted_at", absent_since), ("listed_since", unknown)):
-        files = files.set_column(
-            files.schema.get_field_index(name), name, arrays.optional(instants, INSTANT)
-        )
+        files = arrays.with_column(files, name, arrays.optional(instants, INSTANT))
     return files.filter(pa.array(is_kept)).select(KNOWN_FILES.names)
 
 

@@ -9,22 +9,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.uris import Spellings
-from spark_jobs.arrow_schemas import fields_of
+from spark_jobs.arrow_schemas import fields_of, schema
 from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.storage import arrays, parsing
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, directories_of, with_places
 from spark_jobs.storage.parsing import FOREIGN, WANTED
 from spark_jobs.storage.plain import Key, Row, RowList, Rows, by, is_less, largest, plain_rows
 
-JOBS = pa.schema([("audit_id", pa.string()), *fields_of(JOB_SCHEMA, JOB_SCHEMA.names)])
+JOBS = schema(*schema(audit_id="text"), *fields_of(JOB_SCHEMA))
 _WRITTEN = re.compile(r"([\s\S]+/([0-9a-f]{32}))/chk-[0-9]+/?")
 VANISHED = "vanished_metadata"
 
 
 def wanted(metadata: pa.Table) -> pa.Table:
     modified = metadata.column("modified").cast(pa.timestamp("ms", "UTC"), safe=False)
-    at = metadata.schema.get_field_index("modified")
-    files = metadata.set_column(at, "modified", modified).rename_columns(
+    files = arrays.with_column(metadata, "modified", modified).rename_columns(
         {"listed_path": "read_path"}
     )
     return files.select(WANTED.names).cast(WANTED)

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import Flags, Numbers, column
 from spark_jobs.storage.resolution import Paths, Resolved
@@ -22,7 +23,7 @@ FIGURES = (
     "uncovered_files",
 )
 REACHED = ("foreign_files", "foreign_bytes", "missing_files", "missing_bytes")
-CHAIN = [("job_no", pa.int64()), ("root_no", pa.int64()), ("other_job_directory", pa.string())]
+CHAIN = schema(job_no="int", root_no="int", other_job_directory="text")
 
 
 def first_missing(missing: pa.Table) -> pa.Table:
@@ -155,8 +156,9 @@ def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Tab
             "bytes": arrays.maxima(at, resolved.bytes[chosen], len(key)),
         }
     )
-    ends = [name for name, _ in CHAIN]
-    chains = rows.group_by([*ends, "other_job_id"]).aggregate([([], "count_all"), ("bytes", "sum")])
+    chains = rows.group_by([*CHAIN.names, "other_job_id"]).aggregate(
+        [([], "count_all"), ("bytes", "sum")]
+    )
     referrers = pa.table(
         {
             "job_no": job,
@@ -167,5 +169,5 @@ def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Tab
     )
     return {
         "chains": chains.rename_columns({"count_all": "files", "bytes_sum": "bytes"}),
-        "chained": referrers.group_by([*ends, "checkpoint_no"]).aggregate([]),
+        "chained": referrers.group_by([*CHAIN.names, "checkpoint_no"]).aggregate([]),
     }

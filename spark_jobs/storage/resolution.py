@@ -30,7 +30,6 @@ class Resolved(NamedTuple):
     checkpoint: Numbers
     path: Numbers
     bytes: Numbers
-    file_bytes: Numbers
     segmented: Flags
     root: Numbers
     found: Flags
@@ -59,8 +58,7 @@ def resolve(
         at_root[below] = number
     places = placed(texts)
     unlisted = np.append(arrays.numbers_of(roots, "unlisted"), 0)[at_root]
-    listed_bytes = file_bytes[paths.references]
-    is_listed = arrays.known(listed_bytes)
+    is_listed = arrays.known(file_bytes[paths.references])
     is_covered = (
         (at_root >= 0) & (unlisted == 0) & arrays.flags_of(checkpoints, "is_covered")[checkpoint]
     )
@@ -76,7 +74,6 @@ def resolve(
         checkpoint=checkpoint,
         path=paths.references,
         bytes=arrays.numbers_of(references, "bytes"),
-        file_bytes=listed_bytes,
         segmented=arrays.flags_of(references, "segmented"),
         root=at_root,
         found=is_listed,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.uris import Spellings
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema
+from spark_jobs.arrow_schemas import arrow_schema, fields_of, schema
 from spark_jobs.audit_tables import STORAGE_REFERENCE
 from spark_jobs.storage import arrays, operator_states, parsing
 from spark_jobs.storage.arrays import Numbers, Tables, column
@@ -41,39 +41,29 @@ _COLUMNS = (
     "head_sha256",
     "named_jobs",
 )
-PARSED = pa.schema([*(parsing.PARSED.field(name) for name in _COLUMNS), ("repeated", pa.bool_())])
+PARSED = schema(*fields_of(parsing.PARSED, *_COLUMNS), repeated="flag")
 """``repeated``: rows of the file may be stored twice, if two audits parsed it at the same time."""
 
-_TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
-_CHECKPOINT = [("audit_id", _TEXT), ("metadata_path", _TEXT)]
-FAILED = pa.schema(
-    [
-        *_CHECKPOINT,
-        ("root", _TEXT),
-        ("metadata_bytes", _INT),
-        ("metadata_modified", INSTANT),
-        *(parsing.PARSED.field(name) for name in _COLUMNS[-4:]),
-    ]
+_CHECKPOINT = schema(audit_id="text", metadata_path="text")
+_IN_ROOT = schema(*_CHECKPOINT, root="text")
+FAILED = schema(
+    *_IN_ROOT,
+    *fields_of(parsing.PARSED, "metadata_bytes", "metadata_modified", *_COLUMNS[-4:]),
 )
 SCHEMAS = {
-    "snapshots": pa.schema(
-        [
-            *_CHECKPOINT,
-            ("root", _TEXT),
-            ("checkpoint_id", _INT),
-            ("metadata_bytes", _INT),
-            ("modified", INSTANT),
-            ("relocatable", _FLAG),
-            ("unplaced", _INT),
-            ("digest", _TEXT),
-        ]
+    "snapshots": schema(
+        *_IN_ROOT,
+        checkpoint_id="int",
+        metadata_bytes="int",
+        modified="instant",
+        relocatable="flag",
+        unplaced="int",
+        digest="text",
     ),
     "storage_reference": arrow_schema(STORAGE_REFERENCE),
-    "segments": pa.schema([*_CHECKPOINT, ("path", _TEXT), ("offset_bytes", _INT), ("bytes", _INT)]),
+    "segments": schema(*_CHECKPOINT, path="text", offset_bytes="int", bytes="int"),
     "operators": operator_states.OPERATORS,
-    "bad_paths": pa.schema(
-        [*_CHECKPOINT, ("root", _TEXT), ("written_path", _TEXT), ("named_jobs", pa.list_(_TEXT))]
-    ),
+    "bad_paths": schema(*_IN_ROOT, written_path="text", named_jobs=pa.list_(pa.string())),
     "failed": FAILED,
 }
 """``bad_paths``: for each ``_metadata`` with references that are no valid paths, the first of them.
@@ -100,11 +90,7 @@ def read_checkpoints(
         )
         rows = pa.concat_tables([rows.filter(pc.invert(repeated)), unique])
     operators = operator_states.notable_operators(rows)
-    rows = rows.set_column(
-        rows.schema.get_field_index("path"),
-        "path",
-        parsing.canonical_paths(rows, "path", spellings_of),
-    )
+    rows = arrays.with_column(rows, "path", parsing.canonical_paths(rows, "path", spellings_of))
     (code,), size = arrays.encode(arrays.texts(rows, "audit_id", "metadata_path"))
     is_complete = arrays.mark(code[arrays.numbers_of(rows, "ordinal") == 0], size)
     handles = rows.append_column("code", pa.array(code))

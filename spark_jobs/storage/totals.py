@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import column, numbers_of
 from spark_jobs.storage.layout_columns import is_metadata
@@ -20,14 +21,13 @@ _ROOT = ("audit_id", "root")
 _MERGED = ("segmented_files", "segmented_file_bytes", "live_segment_bytes")
 _SUMS = ("files", "bytes", "metadata_files", *_MERGED, "replicated_files", "raw_bytes")
 CUBE_KEY = ("directory_no", "verdict", "reason", "kind", "is_small")
-_TEXT, _INT = pa.string(), pa.int64()
-CUBE = pa.schema(
-    [
-        ("directory_no", _INT),
-        *((name, _TEXT) for name in ("verdict", "reason", "kind")),
-        ("is_small", pa.bool_()),
-        *((name, _INT) for name in _SUMS),
-    ]
+CUBE = schema(
+    directory_no="int",
+    verdict="text",
+    reason="text",
+    kind="text",
+    is_small="flag",
+    **dict.fromkeys(_SUMS, "int"),
 )
 _LARGEST = np.iinfo(np.int64).max
 
@@ -61,7 +61,7 @@ def _sum_by(
     """Sums by columns of directories (``names``) and of the cube; also sums of each verdict."""
     at = numbers_of(cube, "directory_no")
     directory_columns = {
-        name: pa.array([row[name] for row in directories], _TEXT).take(pa.array(at))
+        name: pa.array([row[name] for row in directories], pa.string()).take(pa.array(at))
         for name in names
     }
     sums = {name: column(cube, name) for name in _SUMS}

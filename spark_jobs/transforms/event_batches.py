@@ -1,12 +1,13 @@
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.batches import filled
 from ingest.flink_logs.event_parser import (
     INT_FIELDS,
     LAST_EPOCH_MS,
@@ -19,7 +20,7 @@ from ingest.flink_logs.event_parser import (
     path_of,
 )
 from ingest.garbage_collection import without_garbage_collection
-from spark_jobs.arrow_schemas import INSTANT
+from spark_jobs.arrow_schemas import INSTANT, Batches
 from spark_jobs.serving import LOG_EVENT_FIELDS
 from spark_jobs.step_schemas import EVENT, SERVED_EVENT
 
@@ -36,7 +37,7 @@ RECORD_COLUMNS = (
 )
 
 
-def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Events with the columns that can be filled. Records need ``level`` and ``message``."""
     for batch in batches:
         with without_garbage_collection():
@@ -45,7 +46,7 @@ def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
             yield events
 
 
-def served_event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def served_event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     return map(with_served, event_batches(batches))
 
 
@@ -54,14 +55,9 @@ def with_served(events: pa.RecordBatch) -> pa.RecordBatch:
     arrays = {name: events.column(name) for name in events.schema.names}
     # The change is null if one of its states is unknown.
     change = pc.binary_join_element_wise(arrays["from_state"], arrays["to_state"], " -> ")
-    arrays["served_reason"] = pc.coalesce(
-        arrays["reason"], change, arrays["to_state"], arrays["from_state"]
-    )
-    arrays["fields"] = pa.array(_fields(arrays, events.num_rows), pa.string())
-    columns = [
-        arrays.get(field.name, pa.nulls(events.num_rows, field.type)) for field in SERVED_EVENT
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=SERVED_EVENT)
+    reason = pc.coalesce(arrays["reason"], change, arrays["to_state"], arrays["from_state"])
+    fields = pa.array(_fields(arrays, events.num_rows), pa.string())
+    return filled(events, SERVED_EVENT, {"served_reason": reason, "fields": fields})
 
 
 def _fields(arrays: Mapping[str, pa.Array], rows: int) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Folds rows of jobs: Arrow → ``spark_jobs.fold`` → Arrow."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from datetime import timedelta
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ingest.garbage_collection import without_garbage_collection
+from spark_jobs.arrow_schemas import Batches, schema
 from spark_jobs.fold.checkpoint_facts import writing_of
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.comparisons import comparisons
@@ -88,14 +89,12 @@ _FOLDED_TABLES = (
 )
 _TABLES = (*NESTED, RETRACTED)
 
-FOLDED = pa.schema(
-    [
-        *JOB_KEY,
-        *((table.name, pa.list_(struct(table))) for table in _TABLES),
-        ("state", pa.binary()),
-        ("lookup", pa.struct(list(LOOKUP))),
-        (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
-    ]
+FOLDED = schema(
+    *JOB_KEY,
+    **{table.name: pa.list_(struct(table)) for table in _TABLES},
+    state=pa.binary(),
+    lookup=pa.struct(list(LOOKUP)),
+    **{ROWS: pa.struct([(table.name, pa.int64()) for table in _TABLES])},
 )
 """If a job has a ``lookup``, it was not folded: it needs these earlier rows."""
 
@@ -123,7 +122,7 @@ _UPDATE_PARTS = tuple(
 
 
 def folded_batches(
-    batches: Iterable[pa.RecordBatch], settings: Settings, has_older_snapshots: bool = False
+    batches: Batches, settings: Settings, has_older_snapshots: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """``FOLDED`` of each job. ``batches``: ``cluster``, ``job_id`` and a struct for each part,
     sorted by job. If a fold fails, the job's state stays and a skipped input says why.
@@ -141,13 +140,11 @@ def folded_batches(
             yield _arrow(pending)
 
 
-def job_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
+def job_groups(batches: Batches) -> Iterator[Group]:
     return group_windows.with_windows(groups(batches, _READ))
 
 
-def metadata_need_batches(
-    batches: Iterable[pa.RecordBatch], settings: Settings
-) -> Iterator[pa.RecordBatch]:
+def metadata_need_batches(batches: Batches, settings: Settings) -> Iterator[pa.RecordBatch]:
     """``METADATA_NEEDS`` of each job; none if it cannot be folded."""
     rows: list[Row] = []
     for group in job_groups(batches):

@@ -19,7 +19,7 @@ from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import is_packed
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordSplitter
-from spark_jobs.arrow_schemas import INSTANT
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.transforms import json_lines, whole_records
 
 BLOCK_BYTES = 16 * 1024 * 1024
@@ -34,15 +34,13 @@ LEARNED_BEHIND_BYTES = 4 * 1024
 MOST_CHANGES = 20
 """With more changes between whole records and others, whole columns are slower."""
 
-RECORDS = pa.schema(
-    [
-        ("ts", INSTANT),
-        *((name, pa.string()) for name in ("level", "logger", "message", "record_hash")),
-        *((name, pa.int64()) for name in ("ordinal", "offset")),
-        *((name, pa.string()) for name in ("process", "file")),
-        ("headers", pa.int64()),
-        ("failure", pa.string()),
-    ]
+RECORDS = schema(
+    ts="instant",
+    **dict.fromkeys(("level", "logger", "message", "record_hash"), "text"),
+    **dict.fromkeys(("ordinal", "offset"), "int"),
+    **dict.fromkeys(("process", "file"), "text"),
+    headers="int",
+    failure="text",
 )
 """``ordinal`` counts within a block. Each block also has a row without ``record_hash``: how many
 ``headers`` were seen, perhaps some behind the block, and why it could not be read to its end.

@@ -19,13 +19,13 @@ from ingest.flink_logs.files import find, read_file
 from ingest.flink_logs.layouts import FLINK
 from ingest.flink_logs.patterns import PATTERNS
 from ingest.lake.store import Lake
-from spark_jobs.arrow_schemas import INSTANT
+from spark_jobs.arrow_schemas import INSTANT, Make
 from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives
 from spark_jobs.session import open_session
 from spark_jobs.step_schemas import EVENT
 from spark_jobs.transforms import log_records
 from spark_jobs.transforms.event_batches import event_batches
-from spark_jobs.worker_rows import Make, WorkerRows
+from spark_jobs.worker_rows import WorkerRows
 from tests.bench.generated_log import generated_log
 from tests.bench.harness import Report
 

@@ -17,7 +17,7 @@ from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.store import Lake
 from spark_jobs import manifest as manifests
 from spark_jobs.nested_tables import JOB, unnest
-from spark_jobs.run_dir import RunDir
+from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
     JOB_CURRENT,
@@ -126,5 +126,5 @@ def check(run_dir: Path, fleet: Fleet) -> None:
 def _told(run_dir: Path, files: tuple[str, ...], table: ServingTable) -> pa.Table:
     """The columns that are looked at, of all rows."""
     wanted = [*JOB, "parallelism"] if table is PRESSURE_WINDOW else [*JOB]
-    batches = RunDir(str(run_dir)).read(files, [*JOB, table.name])
+    batches = RunFiles(str(run_dir)).read(files, [*JOB, table.name])
     return pa.Table.from_batches([unnest(batch, table).select(wanted) for batch in batches])

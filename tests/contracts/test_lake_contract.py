@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from ingest.lake.rows import table_of, to_arrow
-from ingest.lake.tables import CLUSTER, PROVENANCE, TABLE_OF_RECORD, TABLES
+from ingest.lake.tables import PROVENANCE, TABLE_OF_RECORD, TABLES
 from ingest.records import Observed, Record
 
 RECORD_OF = {table.name: record for record, table in TABLE_OF_RECORD.items()}
@@ -21,64 +21,33 @@ def test_every_record_class_has_its_table():
 
 
 @pytest.mark.parametrize(
-    "table, name, type_, meaning, unit",
+    "table, name, type_",
     [
-        ("checkpoints", "checkpoint_id", pa.int64(), "repeats where a fixed job id restarts", ""),
-        ("checkpoints", "discarded", pa.bool_(), "true once subsumed or deleted by Flink", ""),
-        (
-            "jobs",
-            "end_time",
-            INSTANT,
-            "null while it runs; when it was last listed if NOT_LISTED",
-            "",
-        ),
-        ("jobs", "min_pause_ms", pa.int64(), "between two checkpoints", "ms"),
-        (
-            "jobs",
-            "edges",
-            pa.list_(pa.struct([(end, pa.string()) for end in EDGE])),
-            "edges between vertices",
-            "",
-        ),
+        ("checkpoints", "checkpoint_id", pa.int64()),
+        ("checkpoints", "discarded", pa.bool_()),
+        ("jobs", "end_time", INSTANT),
+        ("jobs", "min_pause_ms", pa.int64()),
+        ("jobs", "edges", pa.list_(pa.struct([(end, pa.string()) for end in EDGE]))),
         (
             "jobs",
             "state_since",
             pa.list_(pa.struct([("state", pa.string()), ("since", INSTANT)])),
-            None,
-            "",
         ),
-        (
-            "vertex_metrics",
-            "busy_ms_per_s",
-            pa.list_(pa.float64()),
-            "per subtask: 1.13 and later",
-            "ms/s",
-        ),
-        ("vertex_metrics", "host", pa.list_(pa.string()), "per subtask: where it runs", ""),
-        ("taskmanagers", "cpu_load", pa.float64(), "JVM CPU load, 0..1", "ratio"),
+        ("vertex_metrics", "busy_ms_per_s", pa.list_(pa.float64())),
+        ("vertex_metrics", "host", pa.list_(pa.string())),
+        ("taskmanagers", "cpu_load", pa.float64()),
     ],
 )
-def test_type_meaning_and_unit_follow_from_the_field(table, name, type_, meaning, unit):
-    (column,) = (column for column in TABLES[table].columns if column.name == name)
-    assert (column.type, column.unit) == (type_, unit)
-    assert meaning in (None, column.meaning)
+def test_the_type_follows_from_the_field(table, name, type_):
+    assert TABLES[table].columns.field(name).type == type_
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_identity_time_and_sorting_name_real_columns(name):
     table = TABLES[name]
-    names = {column.name for column in table.all_columns}
-    assert {*table.identity, *table.sort_by, table.time_column} <= names
-    assert table.all_columns == (CLUSTER, *table.columns, *PROVENANCE)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_units_are_in_the_names(name):
-    for column in TABLES[name].columns:
-        if column.unit == "bytes" and name != "log_records":
-            assert column.name.endswith("_bytes"), column.name
-        if column.name.endswith("_ms"):
-            assert column.unit == "ms", column.name
+    names = table.schema.names
+    assert {*table.identity, *table.sort_by, table.time_column} <= set(names)
+    assert names == ["cluster", *table.columns.names, *PROVENANCE.names]
 
 
 @pytest.mark.parametrize("name", TABLES)

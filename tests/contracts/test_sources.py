@@ -10,15 +10,12 @@ import pytest
 
 import ingest
 from ingest.connection_test import probe
-from ingest.flink_rest.limits import RequestLimits
 from ingest.lake.store import Lake
-from ingest.lake.tables import TABLE_OF_RECORD
-from ingest.records import Skip
 from ingest.shard_collector import collect_shard
 from ingest.source_declaration import Source
 from ingest.source_registry import settings, sources
 from ingest.sources import ClusterSource, LogSource
-from tests.ingest.flink_rest.serving import recorded, told
+from tests.ingest.flink_rest.serving import told
 from tests.ingest.test_shard_collector import rows, serving
 from tests.replayed import RECORDINGS
 
@@ -90,27 +87,3 @@ def test_what_reads_and_probes_is_a_coroutine_unless_it_reads_files(source: Sour
     for name in filter(None, (source.reader, source.probe)):
         assert inspect.iscoroutinefunction(pkgutil.resolve_name(name)) is not source.files
     assert bool(source.probe) is bool(source.subject)
-
-
-def test_every_table_of_the_lake_is_declared_by_a_source() -> None:
-    assert {record for source in sources() for record in source.tables} == set(TABLE_OF_RECORD) - {
-        Skip
-    }
-
-
-def test_a_cluster_writes_the_tables_that_its_sources_declare(lake: Lake) -> None:
-    with serving(recorded("1.20.5/B")) as (server,):
-        collect_shard(
-            [ClusterSource("a", server.url, logs=LOGS)],
-            {},
-            lake,
-            limits=RequestLimits(cycle_timeout_s=20),
-        )
-    declared = {"log": "logs"}
-    by_name = {source.name: source for source in sources()}
-    for record, table in TABLE_OF_RECORD.items():
-        written = {row["source"] for row in rows(lake, table.name)} if record is not Skip else set()
-        assert all(record in by_name[declared.get(name, name)].tables for name in written), (
-            table.name
-        )
-    assert rows(lake, "vertex_metrics") and rows(lake, "log_records")

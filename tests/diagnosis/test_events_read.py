@@ -4,7 +4,7 @@ tasks log them.
 
 import pytest
 
-from ingest.flink_logs.patterns import PATTERNS, STORE_KINDS, TRACE_PATTERNS
+from ingest.flink_logs.patterns import KIND_OF_PIECE, PATTERNS, STORE_KINDS
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.restart_episodes import episodes
 from spark_jobs.diagnosis.rule import Rule
@@ -81,7 +81,7 @@ def test_windows_hold_nothing_that_no_rule_reads(seen):
 
 
 def test_what_rules_read_is_in_the_pattern_table():
-    known = {pattern.kind for pattern in (*PATTERNS, *TRACE_PATTERNS)}
+    known = {*(pattern.kind for pattern in PATTERNS), *KIND_OF_PIECE.values()}
     assert {kind.split(" ")[0] for kind in registry.events_read()} <= known
 
 

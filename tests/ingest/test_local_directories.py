@@ -10,6 +10,7 @@ import pytest
 from ingest.flink_logs.files import find
 from ingest.flink_logs.probe import probe_logs
 from ingest.local_directories import NotAllowed, refusal_of_entry
+from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
@@ -141,5 +142,6 @@ def test_a_root_that_became_a_link_into_weirs_own_folder_is_not_listed(
 
 
 def test_a_connection_test_says_what_is_not_read(home: Path) -> None:
-    found = probe_logs(LogSource((f"{home}/secrets/*",)), datetime.now(UTC))
+    found = ProbeNotes()
+    probe_logs(LogSource((f"{home}/secrets/*",)), datetime.now(UTC), found)
     assert not found.sees and found.misses

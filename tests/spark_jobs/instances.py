@@ -24,7 +24,7 @@ from spark_jobs import manifest as manifests
 from spark_jobs.jobs.recompute import Recompute
 from spark_jobs.lake import pin
 from spark_jobs.manifest import Manifest, Output
-from spark_jobs.run_dir import RunDir
+from spark_jobs.run_files import RunFiles
 from spark_jobs.run_rows import retracted_of, rows_of
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.small.cycle import SmallCycle
@@ -67,7 +67,7 @@ class Instance:
 
     def cycle(self) -> Manifest:
         previous = self.manifests[-1] if self.manifests else None
-        run_dir = RunDir(str(self.root / f"run-{len(self.manifests)}"))
+        run_dir = RunFiles(str(self.root / f"run-{len(self.manifests)}"))
         versions = {table: self.lake.version(table) for table in CYCLE_TABLES}
         cycle = self._cycle_of(versions, previous, run_dir)
         list(cycle.steps())
@@ -81,7 +81,7 @@ class Instance:
         return self.manifests[-1]
 
     def _cycle_of(
-        self, versions: dict[str, int], previous: Manifest | None, run_dir: RunDir
+        self, versions: dict[str, int], previous: Manifest | None, run_dir: RunFiles
     ) -> Recompute | SmallCycle:
         assert self.spark is not None
         return Recompute(pin(self.spark, self.lake, versions), previous, run_dir)
@@ -153,7 +153,7 @@ class SmallInstance(Instance):
     """The same in one process, without Spark."""
 
     def _cycle_of(
-        self, versions: dict[str, int], previous: Manifest | None, run_dir: RunDir
+        self, versions: dict[str, int], previous: Manifest | None, run_dir: RunFiles
     ) -> SmallCycle:
         return SmallCycle(SmallLake(self.lake, versions, most_rows=10**9), previous, run_dir)
 

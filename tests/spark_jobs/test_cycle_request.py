@@ -8,7 +8,7 @@ import pytest
 
 from ingest.errors import Refused
 from spark_jobs import cycle_request
-from spark_jobs.cycle_request import CycleRequest
+from spark_jobs.fold.rule_evaluation import Settings
 
 POINT = {"cluster": "c", "job_id": "j", "checkpoint_id": 7, "audited_at_ms": 1}
 
@@ -25,11 +25,11 @@ def test_a_threshold_without_a_scope_is_one_for_all(tmp_path: Path) -> None:
             json.dumps({"thresholds": [{"key": "k", "value": 1}], "recovery_points": [POINT]}),
         )
     )
-    assert told == CycleRequest([{"key": "k", "value": 1.0, "cluster": "", "job_id": ""}], [POINT])
+    assert told == Settings([{"key": "k", "value": 1.0, "cluster": "", "job_id": ""}], [POINT])
 
 
 def test_what_a_request_does_not_name_is_not_set(tmp_path: Path) -> None:
-    assert cycle_request.read(written(tmp_path, "{}")) == CycleRequest([], [])
+    assert cycle_request.read(written(tmp_path, "{}")) == Settings([], [])
 
 
 @pytest.mark.parametrize(

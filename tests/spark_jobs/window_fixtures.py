@@ -22,7 +22,7 @@ from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.jobs.recompute import Recompute
 from spark_jobs.lake import pin
 from spark_jobs.paths import hadoop_path
-from spark_jobs.run_dir import RunDir
+from spark_jobs.run_files import RunFiles
 from spark_jobs.session import open_session
 from spark_jobs.transforms import folding
 from spark_jobs.transforms.fold_batches import fold_group, job_groups
@@ -53,7 +53,7 @@ def lines_of(session: SparkSession, scratch: Path, some: Mapping[str, Path]) -> 
 
 def windows_of(session: SparkSession, lake: LakeReader, scratch: str) -> Iterator[JobWindow]:
     """All job windows of a lake, by cluster, job and time."""
-    recompute = Recompute(pin(session, lake), None, RunDir(scratch))
+    recompute = Recompute(pin(session, lake), None, RunFiles(scratch))
     job_windows: list[JobWindow] = []
     folding.group_rows(recompute.parts).write.parquet(hadoop_path(f"{scratch}/in-order"))
     files = sorted(Path(scratch, "in-order").glob("*.parquet"))

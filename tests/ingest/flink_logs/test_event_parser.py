@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.flink_logs.events import LogEvent
-from ingest.flink_logs.patterns import KINDS, PATTERNS, TRACE_PATTERNS, UNREAD, Pattern
-from ingest.flink_logs.reasons import REASONS, reason_of
+from ingest.flink_logs.patterns import KIND_OF_PIECE, KINDS, PATTERNS, UNREAD, Pattern
+from ingest.flink_logs.reasons import PREFLIGHT, REASON_OF_TEXT, reason_of
 from ingest.records import LogRecord
+from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS
 from tests.ingest.flink_logs.example_lines import EXAMPLES, SAMPLE_EXECUTION, TRACE_EXAMPLES
 from tests.ingest.flink_logs.log_records import records_of
 from tests.ingest.flink_logs.row_events import event_of
@@ -59,9 +60,9 @@ def test_each_entry_of_the_table_has_an_example() -> None:
     for pattern, (kind, line) in zip(PATTERNS, EXAMPLES, strict=True):
         assert pattern.kind == kind
         assert re.match(pattern.regex, line.partition("\n")[0])
-    for entry, (kind, text) in zip(TRACE_PATTERNS, TRACE_EXAMPLES, strict=True):
-        assert entry.kind == kind
-        assert entry.piece in text
+    for piece, (kind, text) in zip(KIND_OF_PIECE, TRACE_EXAMPLES, strict=True):
+        assert KIND_OF_PIECE[piece] == kind
+        assert piece in text
 
 
 @for_each(pattern=PATTERNS)
@@ -205,18 +206,15 @@ def test_an_old_attempt_id_tells_no_vertex() -> None:
     assert (event.execution_id, event.vertex_id, event.subtask) == (JOB, None, None)
 
 
-@pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.code)
-def test_each_reason_is_known_by_its_sentence_in_a_refusal(reason: object) -> None:
-    text = getattr(reason, "text", "")
+@pytest.mark.parametrize("text", REASON_OF_TEXT)
+def test_each_reason_is_known_by_its_sentence_in_a_refusal(text: str) -> None:
     event = read(f"Failed to trigger checkpoint for job {JOB} since {text}.")
     assert event is not None
-    assert event.reason == getattr(reason, "code", "")
+    assert event.reason == REASON_OF_TEXT[text]
 
 
 def test_preflight_refusals_do_not_count_but_for_io_problems() -> None:
-    assert {"IO_EXCEPTION", "EXCEPTION"} == {
-        reason.code for reason in REASONS if reason.preflight and reason.counts
-    }
+    assert {"IO_EXCEPTION", "EXCEPTION"} == PREFLIGHT & COUNTED_REASONS
     assert reason_of("nothing of the kind") is None
 
 

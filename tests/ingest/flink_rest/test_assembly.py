@@ -258,7 +258,7 @@ def test_a_taskmanager_known_only_from_the_list_is_told_too():
         Answer("/taskmanagers", AT, listed),
         {"a": Answer("/taskmanagers/a", AT, {"id": "a", "slotsNumber": 2})},
     )
-    (found,) = observe_cluster(cluster, "c", "rest")
+    (found,) = observe_cluster(cluster, "c")
     assert [(record.taskmanager_id, record.slots) for record in found.records[:2]] == [
         ("a", 2),
         ("b", None),

@@ -11,9 +11,9 @@ import pytest
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.client import Gate, RestClient
 from ingest.flink_rest.cursor import JobCursor
-from ingest.flink_rest.limits import Budget
+from ingest.flink_rest.limits import Budget, RequestLimits
 from ingest.flink_rest.session import RestSession
-from ingest.flink_rest.vertex_reader import read_gauges
+from ingest.flink_rest.vertex_reader import VertexReader
 from tests.ingest.flink_rest.serving import Reply, Server, told
 
 AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
@@ -75,9 +75,9 @@ def rounds(
                     measured_elsewhere=elsewhere,
                 )
                 budget = Budget(requests)
-                await read_gauges(
-                    RestSession(client, lambda: AT, budget), budget, reading, cursor, 0, lean
-                )
+                session = RestSession(client, lambda: AT, budget)
+                reader = VertexReader(session, RequestLimits(), budget, reading, cursor, lean=lean)
+                await reader.read_gauges()
                 asked = server.asked[before:]
                 found.append(
                     (sum("?" not in path for path in asked), sum("?" in path for path in asked))

@@ -101,11 +101,11 @@ def test_a_cluster_with_any_answer_spoiled_keeps_its_other_taskmanagers(data):
     cluster = ClusterAnswers()
     for answer in answers(data.draw(st.sampled_from(SOURCES))):
         file_cluster_answer(cluster, answer)
-    before = rows_of(observe_cluster(cluster, "c", "rest"))["taskmanagers"]
+    before = rows_of(observe_cluster(cluster, "c"))["taskmanagers"]
     key = data.draw(st.sampled_from(sorted(cluster.taskmanager_details)))
     cluster.taskmanager_details[key] = spoil_answer(data.draw, cluster.taskmanager_details[key])
     cluster.taskmanagers = spoil_answer(data.draw, cluster.taskmanagers)
-    assert rows_of(observe_cluster(cluster, "c", "rest"))["taskmanagers"] >= before - 1
+    assert rows_of(observe_cluster(cluster, "c"))["taskmanagers"] >= before - 1
 
 
 @settings(max_examples=60, deadline=None)

@@ -68,7 +68,6 @@ def test_an_answer_that_is_none_is_an_error_with_what_to_do_and_moves_nothing(
     assert said in read.error
     assert "secret-of-a-server" not in read.error and "query=" not in read.error
     assert read.read_to == read.read_from
-    assert read.behind
     assert read.skips[-1].detail == read.error
 
 
@@ -131,7 +130,7 @@ def test_a_line_that_cannot_be_read_costs_a_millisecond_and_no_line_beyond(
         if skip.reason == ("too_large" if poison == "huge" else "bad_json")
     ]
     assert "it is skipped" in said.detail
-    assert not reads[-1].behind
+    assert reads[-1].read_to == AT
 
 
 def test_values_and_hits_of_odd_form_are_skipped_and_those_beside_them_kept(tmp_path):
@@ -237,4 +236,4 @@ def test_no_address_secret_or_query_of_a_store_is_in_what_is_said(tmp_path):
 
 def test_an_index_without_documents_is_read_to_now(tmp_path):
     (read,) = pull(SearchAnswers([]), source(tmp_path, "elasticsearch", backfill_s=60), at=AT)
-    assert (read.read_to, read.behind, read.lines, read.error) == (AT, False, 0, None)
+    assert (read.read_to, read.lines, read.error) == (AT, 0, None)

@@ -42,7 +42,6 @@ SOURCES = (
         settings=(Setting("weather_url", "address", "--weather"),),
         subject="The weather station",
         probe="ingest.weather.source:probe",
-        tables=(LogRecord,),
     ),
     Source(
         "almanac",

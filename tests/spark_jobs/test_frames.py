@@ -10,10 +10,9 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import Row, SparkSession
 
+from spark_jobs.frames import state_frame
 from spark_jobs.manifest import Manifest
-from spark_jobs.run_dir import PreviousState
 from spark_jobs.run_files import JOB_STATE
-from spark_jobs.schemas import spark_schema
 from spark_jobs.step_schemas import STATE
 
 FILE = "state/jobs.parquet"
@@ -40,11 +39,7 @@ def previous(tmp_path: Path) -> Manifest:
 
 
 def read(spark: SparkSession, previous: Manifest) -> list[Row]:
-    return (
-        PreviousState(spark, previous)
-        .frame(JOB_STATE, spark.createDataFrame([], spark_schema(STATE)))
-        .collect()
-    )
+    return state_frame(spark, previous, JOB_STATE, STATE).collect()
 
 
 def test_the_state_of_an_earlier_run_is_read(spark: SparkSession, previous: Manifest) -> None:
