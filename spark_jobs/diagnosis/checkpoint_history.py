@@ -47,19 +47,22 @@ def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
     if not has_checkpoints(window):
         return []
     since_ms = window.at_ms - look_back_s * 1000
+    return [sample for sample in _ended(window.checkpoints) if sample.ended_ms >= since_ms]
+
+
+@caches_last_result()
+def _ended(checkpoints: Sequence[CheckpointSample]) -> list[CheckpointSample]:
     return sorted(
-        (
-            checkpoint
-            for checkpoint in window.checkpoints
-            if checkpoint.outcome != "in_progress" and checkpoint.ended_ms >= since_ms
-        ),
-        key=by_time,
+        (sample for sample in checkpoints if sample.outcome != "in_progress"), key=by_time
     )
 
 
 @caches_last_result()
-def outcomes_of(checkpoints: Sequence[CheckpointSample]) -> frozenset[str]:
-    return frozenset(checkpoint.outcome for checkpoint in checkpoints)
+def completed_lately(window: JobWindow) -> list[CheckpointSample]:
+    """Within half an hour: at least three at the usual intervals of up to ten minutes. Without
+    savepoints, by time of trigger. Raises NotJudged like ``has_checkpoints``.
+    """
+    return completed(recent(window, 1_800))
 
 
 def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:

@@ -9,8 +9,6 @@ from spark_jobs.diagnosis.checkpoint_history import (
     FAILED_OUTCOMES,
     NO_ID,
     consecutive_failures,
-    has_checkpoints,
-    outcomes_of,
     recent,
 )
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Severity, Threshold
@@ -68,14 +66,16 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
 class Losses:
     """``lost``: checkpoints with the rule's outcome, oldest first. ``periodic``: number of
     checkpoints without savepoints; ``periodic_lost``: how many of these were lost. ``consecutive``:
-    failures in a row that Flink counts; it allows ``tolerable``.
+    failures in a row that Flink counts.
     """
 
+    window: JobWindow
+    rule: str
+    limits: Limits
     lost: tuple[CheckpointSample, ...]
     periodic: int
     periodic_lost: int
     consecutive: int
-    tolerable: int | None
 
     @property
     def newest(self) -> CheckpointSample:
@@ -87,18 +87,26 @@ class Losses:
 
     @property
     def tolerance_left(self) -> int | None:
-        return (
-            None
-            if self.tolerable is None or self.tolerable >= NEVER
-            else max(0, self.tolerable - self.consecutive)
-        )
+        tolerable = self.window.config.tolerable_failed
+        if tolerable is None or tolerable >= NEVER:
+            return None
+        return max(0, tolerable - self.consecutive)
+
+    @property
+    def severity(self) -> Severity:
+        left, limits = self.tolerance_left, self.limits
+        if left is not None and self.consecutive and left <= limits[f"{self.rule}.tolerance_left"]:
+            return "critical"
+        is_high = self.share >= limits[f"{self.rule}.critical_share"]
+        return "critical" if is_high and self.periodic >= CRITICAL_AT_LEAST else "warning"
 
 
-def find_losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
-    """None if no checkpoint has this outcome. Raises NotJudged if no checkpoint is known."""
-    if has_checkpoints(window) and outcome not in outcomes_of(window.checkpoints):
-        return None
-    ended = recent(window, look_back_s)
+def find_losses(window: JobWindow, outcome: str, limits: Limits) -> Losses | None:
+    """For the rule ``checkpoint.<outcome>``: None if no checkpoint has this outcome. Raises
+    NotJudged if no checkpoint is known.
+    """
+    rule = f"checkpoint.{outcome}"
+    ended = recent(window, limits[f"{rule}.look_back_s"])
     lost = tuple(sample for sample in ended if sample.outcome == outcome)
     if not lost:
         return None
@@ -107,33 +115,14 @@ def find_losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses |
         for sample in ended
         if not sample.is_savepoint and sample.outcome in ("completed", *FAILED_OUTCOMES)
     ]
+    lost_of_judged = sum(sample.outcome != "completed" for sample in judged)
     return Losses(
-        lost=lost,
-        periodic=len(judged),
-        periodic_lost=sum(sample.outcome != "completed" for sample in judged),
-        consecutive=consecutive_failures(window),
-        tolerable=window.config.tolerable_failed,
+        window, rule, limits, lost, len(judged), lost_of_judged, consecutive_failures(window)
     )
 
 
-def severity_of(losses: Losses, rule_id: str, limits: Limits) -> Severity:
-    tolerance = losses.tolerance_left
-    if (
-        tolerance is not None
-        and losses.consecutive
-        and tolerance <= limits[f"{rule_id}.tolerance_left"]
-    ):
-        return "critical"
-    if losses.periodic < CRITICAL_AT_LEAST:
-        return "warning"
-    return "critical" if losses.share >= limits[f"{rule_id}.critical_share"] else "warning"
-
-
 def loss_finding(
-    window: JobWindow,
-    rule_id: str,
     losses: Losses,
-    limits: Limits,
     *,
     confidence: Confidence,
     counted_as: str,
@@ -150,20 +139,21 @@ def loss_finding(
     )
     words["seen_at_ms"] = losses.newest.ended_ms
     words["began_at_ms"] = min(sample.ended_ms for sample in losses.lost)
-    words["evidence"] = (*_evidence(losses, rule_id, limits, counted_as), *words["evidence"])
+    words["evidence"] = (*_evidence(losses, counted_as), *words["evidence"])
     words["data"] = {"checkpoints": checkpoint_ids, **words.get("data", {})}
-    severity = severity_of(losses, rule_id, limits)
-    return job_finding(window, rule_id, "info" if is_harmless else severity, confidence, **words)
+    severity = "info" if is_harmless else losses.severity
+    return job_finding(losses.window, losses.rule, severity, confidence, **words)
 
 
-def _evidence(losses: Losses, rule_id: str, limits: Limits, counted_as: str) -> Iterator[Evidence]:
-    span = message("within {limits:duration}", limits=limits[f"{rule_id}.look_back_s"] * 1000)
+def _evidence(losses: Losses, counted_as: str) -> Iterator[Evidence]:
+    rule, limits = losses.rule, losses.limits
+    span = message("within {limits:duration}", limits=limits[f"{rule}.look_back_s"] * 1000)
     yield Evidence(counted_as, len(losses.lost), "count", 1, ">=", note=span)
     if losses.periodic:
         yield limits.evidence(
             message("share of checkpoints lost for any reason"),
             losses.share,
-            f"{rule_id}.critical_share",
+            f"{rule}.critical_share",
             message(
                 "{periodic_lost:number} of {periodic:number}, savepoints left out",
                 periodic_lost=losses.periodic_lost,
@@ -174,29 +164,29 @@ def _evidence(losses: Losses, rule_id: str, limits: Limits, counted_as: str) -> 
         yield limits.evidence(
             message("tolerable failures left"),
             losses.tolerance_left,
-            f"{rule_id}.tolerance_left",
+            f"{rule}.tolerance_left",
             message(
                 "{consecutive:number} in a row of {tolerable:name} tolerable ones",
                 consecutive=losses.consecutive,
-                tolerable=str(losses.tolerable),
+                tolerable=str(losses.window.config.tolerable_failed),
             ),
             comparison="<=",
         )
 
 
 def _consequence(losses: Losses) -> str:
-    tolerance = losses.tolerance_left
-    if tolerance is None and losses.tolerable is not None:
-        return message(
-            "The settings let the job continue no matter how many checkpoints it loses, but a "
-            "recovery must replay more and more records."
-        )
-    if tolerance is None:
+    tolerable, left = losses.window.config.tolerable_failed, losses.tolerance_left
+    if tolerable is None:
         return message(
             "How many failures in a row the job tolerates is not known "
             "(tolerable-failed-checkpoints)."
         )
-    if losses.tolerable == 0:
+    if left is None:
+        return message(
+            "The settings let the job continue no matter how many checkpoints it loses, but a "
+            "recovery must replay more and more records."
+        )
+    if tolerable == 0:
         return message(
             "tolerable-failed-checkpoints is 0: each counted failure fails the job, which restarts "
             "from its last completed checkpoint."
@@ -204,7 +194,7 @@ def _consequence(losses: Losses) -> str:
     return message(
         "The job tolerates {left:number} more in a row; beyond that Flink fails it, and it "
         "restarts from its last completed checkpoint.",
-        left=tolerance,
+        left=left,
     )
 
 

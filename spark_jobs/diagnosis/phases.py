@@ -2,20 +2,14 @@
 unaligned checkpoint in its asynchronous part; it is subtracted.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
 from typing import Any
 
 from ingest.messages import brief, message, plural, share_text, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, newest_holder
-from spark_jobs.diagnosis.checkpoint_history import (
-    FLINK_TIMEOUT_MS,
-    completed,
-    has_checkpoints,
-    recent,
-)
+from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, completed_lately
 from spark_jobs.diagnosis.findings import (
     Confidence,
     Evidence,
@@ -26,7 +20,6 @@ from spark_jobs.diagnosis.findings import (
     Threshold,
 )
 from spark_jobs.diagnosis.jvm_load import JvmCause, jvm_cause, taskmanager_of
-from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
@@ -44,8 +37,6 @@ BARRIER_PHASES = frozenset({"start_delay", "alignment"})
 
 HOLD_S = 900
 NEWEST = 20
-LOOK_BACK_S = 1_800
-"""At least three checkpoints at the usual intervals of up to ten minutes."""
 SLOW_AT_LEAST = 2
 """One slow checkpoint may be chance, unless the vertex that delayed its barrier is known."""
 
@@ -101,9 +92,7 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
     """None if there is nothing to report. Raises NotJudged if no durations of phases are known."""
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
-    if has_checkpoints(window) and _slowest_ms(window.checkpoints) < threshold_ms:
-        return None
-    checkpoints = completed(recent(window, LOOK_BACK_S))[-NEWEST:]
+    checkpoints = completed_lately(window)[-NEWEST:]
     if not checkpoints:
         return None
     durations = [ms for sample in checkpoints if (ms := end_to_end_ms(sample)) is not None]
@@ -159,15 +148,6 @@ def phase_rule(
                 yield finding(cost)
 
     return register
-
-
-@caches_last_result()
-def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
-    """Infinite if a completed checkpoint has no duration."""
-    durations = (
-        checkpoint.end_to_end_ms for checkpoint in checkpoints if checkpoint.outcome == "completed"
-    )
-    return max((inf if ms is None else ms for ms in durations), default=0)
 
 
 def with_sync_timeout(window: JobWindow, advice: str) -> str:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -16,30 +16,16 @@ from spark_jobs.diagnosis.samples import JobWindow
 logger = logging.getLogger(__name__)
 
 
+@cache
 def all_rules() -> Mapping[str, Rule]:
-    _import_rules()
-    return _rules(len(RULES))[None]
-
-
-def rules_for(judges: type[Sample]) -> Mapping[str, Rule]:
-    _import_rules()
-    return _rules(len(RULES)).get(judges, {})
+    for module in iter_modules(rules.__path__, f"{rules.__name__}."):
+        import_module(module.name)
+    return dict(sorted(RULES.items()))
 
 
 @cache
-def _import_rules() -> None:
-    for module in iter_modules(rules.__path__, f"{rules.__name__}."):
-        import_module(module.name)
-
-
-@lru_cache(maxsize=1)
-def _rules(count: int) -> Mapping[type[Sample] | None, Mapping[str, Rule]]:
-    """By class of sample; None has all. ``count`` refreshes the cache if tests declare rules."""
-    by_class: dict[type[Sample] | None, dict[str, Rule]] = {None: {}}
-    for id, rule in sorted(RULES.items()):
-        for sample_class in (None, rule.judges):
-            by_class.setdefault(sample_class, {})[id] = rule
-    return by_class
+def rules_for(judges: type[Sample]) -> Mapping[str, Rule]:
+    return {id: rule for id, rule in all_rules().items() if rule.judges is judges}
 
 
 def all_thresholds() -> tuple[Threshold, ...]:
@@ -66,7 +52,7 @@ def diagnose(
     rules_by_id = rules_for(type(sample))
     sample_by_reads: dict[frozenset[str], Sample] = {}
     for id in rules_by_id if only is None else only:
-        rule = rules_by_id[id]
+        rule = RULES[id]
         if _has_needs(sample, rule) and rule.reads not in sample_by_reads:
             sample_by_reads[rule.reads] = with_events_read(sample, rule.reads)
         rule_sample = sample_by_reads.get(rule.reads, sample)
@@ -80,7 +66,7 @@ def diagnose(
         except NotJudged as not_judged:
             unknowns.append(Unknown(rule.id, str(not_judged)))
         except Exception as error:
-            logger.exception("Rule %s broke on %s", rule.id, sample.called)
+            logger.exception("Rule %s broke on %.200r", rule.id, sample)
             unknowns.append(
                 Unknown(rule.id, message("the rule failed: {name:name}", name=type(error).__name__))
             )

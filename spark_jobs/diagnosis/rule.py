@@ -4,7 +4,7 @@ events that it declares (``reads``).
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Required, TypedDict, TypeVar, Unpack
+from typing import Any, Protocol, Required, TypedDict, TypeVar, Unpack
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import (
@@ -14,29 +14,26 @@ from spark_jobs.diagnosis.findings import (
     Limits,
     Related,
     Severity,
-    SubjectKind,
+    Subject,
     Threshold,
 )
-from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.objective_samples import ObjectiveBurn
-from spark_jobs.diagnosis.replica_samples import ReplicaSample
-from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.stack_traces import without_middle
-from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
-from spark_jobs.diagnosis.weir_samples import StageProgress
 
-Sample = (
-    JobWindow
-    | StorageRootSample
-    | StorageJobSample
-    | ReplicaSample
-    | NameNodeReadings
-    | StageProgress
-    | ObjectiveBurn
-)
 JudgeT = TypeVar("JudgeT", bound=Callable[[Any, Limits], Iterable[Finding]])
 
 DEFAULT_HOLD_S = 180
+
+
+class Sample(Protocol):
+    """What a rule judges, at one instant. Its first fields are its key."""
+
+    @property
+    def at_ms(self) -> int: ...
+
+    @property
+    def subject(self) -> Subject: ...
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,9 @@ def rule(
 
 
 class Words(TypedDict, total=False):
-    """``seen_at_ms``: by default and at most the instant of judging, since clocks differ."""
+    """``subject``: by default that of the sample. ``seen_at_ms``: by default and at most the
+    instant of judging, since clocks differ.
+    """
 
     title: Required[str]
     cause: Required[str]
@@ -125,19 +124,38 @@ class Words(TypedDict, total=False):
     evidence: Required[Iterable[Evidence]]
     related: Iterable[Related]
     data: Mapping[str, Any]
+    subject: Subject
     seen_at_ms: int
     began_at_ms: int
+
+
+def sample_finding(
+    sample: Sample,
+    rule: str,
+    severity: Severity,
+    confidence: Confidence = "high",
+    **words: Unpack[Words],
+) -> Finding:
+    return Finding(
+        rule,
+        severity,
+        confidence,
+        *words.get("subject", sample.subject),
+        title=words["title"],
+        cause=words["cause"],
+        next_step=words["next_step"],
+        seen_at_ms=min(words.get("seen_at_ms", sample.at_ms), sample.at_ms),
+        evidence=tuple(words["evidence"]),
+        related=tuple(words.get("related", ())),
+        data=words.get("data", {}),
+        began_at_ms=words.get("began_at_ms"),
+    )
 
 
 def job_finding(
     window: JobWindow, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]
 ) -> Finding:
-    """A finding of the cluster if the window has no job."""
-    subject: _Subject = ("job", "job", window.job_name or window.job_id)
-    if not window.job_id:
-        name = message("{cluster:name}: JobManager", cluster=window.cluster)
-        subject = ("cluster", "jobmanager", name)
-    return _finding(rule, severity, confidence, subject, window.at_ms, words)
+    return sample_finding(window, rule, severity, confidence, **words)
 
 
 def vertex_finding(
@@ -148,71 +166,8 @@ def vertex_finding(
     confidence: Confidence,
     **words: Unpack[Words],
 ) -> Finding:
-    name = window.vertex_name(vertex_id)
-    return _finding(rule, severity, confidence, ("vertex", vertex_id, name), window.at_ms, words)
-
-
-def checkpoint_finding(
-    window: JobWindow,
-    checkpoint: CheckpointSample,
-    rule: str,
-    severity: Severity,
-    confidence: Confidence,
-    **words: Unpack[Words],
-) -> Finding:
-    name = message("checkpoint {checkpoint_id:number}", checkpoint_id=checkpoint.checkpoint_id)
-    words["seen_at_ms"] = words["began_at_ms"] = checkpoint.ended_ms
-    subject: _Subject = ("checkpoint", f"{name} @ {checkpoint.trigger_time_ms}", name)
-    return _finding(rule, severity, confidence, subject, window.at_ms, words)
-
-
-def store_finding(
-    window: JobWindow,
-    subject_id: str,
-    store: str,
-    rule: str,
-    severity: Severity,
-    confidence: Confidence,
-    **words: Unpack[Words],
-) -> Finding:
-    return _finding(rule, severity, confidence, ("store", subject_id, store), window.at_ms, words)
-
-
-def root_finding(
-    sample: StorageRootSample, rule: str, severity: Severity, **words: Unpack[Words]
-) -> Finding:
-    words["data"] = {"root": sample.root, **words.get("data", {})}
-    return _finding(
-        rule, severity, "high", ("root", sample.root, sample.root), sample.audited_at_ms, words
-    )
-
-
-def stored_job_finding(
-    sample: StorageJobSample, rule: str, severity: Severity, **words: Unpack[Words]
-) -> Finding:
-    """A job that no cluster reported has no page: its directory is the subject."""
-    directory = f"{sample.root}/{sample.job_id}"
-    subject: _Subject = (
-        ("job", sample.root, sample.job_name or sample.job_id)
-        if sample.cluster
-        else ("root", directory, directory)
-    )
-    words["data"] = {"root": sample.root, "job_id": sample.job_id, **words.get("data", {})}
-    return _finding(rule, severity, "high", subject, sample.audited_at_ms, words)
-
-
-def replica_finding(
-    sample: ReplicaSample, rule: str, severity: Severity, **words: Unpack[Words]
-) -> Finding:
-    name = sample.job_name or sample.job_id
-    return _finding(rule, severity, "high", ("job", "copy", name), sample.at_ms, words)
-
-
-def namenode_finding(
-    sample: NameNodeReadings, rule: str, severity: Severity, **words: Unpack[Words]
-) -> Finding:
-    name = message("{cluster:name}: NameNode", cluster=sample.cluster)
-    return _finding(rule, severity, "high", ("cluster", "namenode", name), sample.at_ms, words)
+    words["subject"] = ("vertex", vertex_id, window.vertex_name(vertex_id))
+    return sample_finding(window, rule, severity, confidence, **words)
 
 
 def last_error(error: str | None) -> tuple[tuple[Evidence, ...], str]:
@@ -225,31 +180,4 @@ def last_error(error: str | None) -> tuple[tuple[Evidence, ...], str]:
             " The error of the last attempt: {without_middle:text}",
             without_middle=without_middle(error, 200),
         ),
-    )
-
-
-_Subject = tuple[SubjectKind, str, str]
-
-
-def _finding(
-    rule: str,
-    severity: Severity,
-    confidence: Confidence,
-    subject: _Subject,
-    at_ms: int,
-    words: Words,
-) -> Finding:
-    return Finding(
-        rule,
-        severity,
-        confidence,
-        *subject,
-        title=words["title"],
-        cause=words["cause"],
-        next_step=words["next_step"],
-        seen_at_ms=min(words.get("seen_at_ms", at_ms), at_ms),
-        evidence=tuple(words["evidence"]),
-        related=tuple(words.get("related", ())),
-        data=words.get("data", {}),
-        began_at_ms=words.get("began_at_ms"),
     )

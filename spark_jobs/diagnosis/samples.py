@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from ingest.messages import message
+from spark_jobs.diagnosis.findings import Subject
 
 Reals = tuple[float | None, ...]
 Ints = tuple[int | None, ...]
@@ -451,10 +452,12 @@ class JobWindow:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def called(self) -> str:
-        return message(
-            "job {job_id:name} of {cluster:name}", job_id=self.job_id, cluster=self.cluster
-        )
+    def subject(self) -> Subject:
+        """The cluster if the window has no job."""
+        if self.job_id:
+            return "job", "job", self.job_name or self.job_id
+        name = message("{cluster:name}: JobManager", cluster=self.cluster)
+        return "cluster", "jobmanager", name
 
     @property
     def has_debloating(self) -> bool:

@@ -14,7 +14,7 @@ from ingest.flink_logs.reasons import REASONS
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS
 from spark_jobs.diagnosis.checkpoint_reasons import REASON_WORDS
-from spark_jobs.diagnosis.findings import CONFIDENCES, Diagnosis, NotJudged, Unknown
+from spark_jobs.diagnosis.findings import CONFIDENCES, Diagnosis, Unknown
 from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, JobWindow, SourceGap
 from spark_jobs.fold.outcomes import OUTCOME_OF_REASON
 from spark_jobs.serving import OUTCOMES
@@ -99,17 +99,10 @@ def test_a_rule_says_nothing_and_lacks_what_it_declares_where_all_that_it_needs_
             unasked = registry.with_events_read(
                 replace(judged, terminal=terminal, **empty), known.reads
             )
+            lacking = known.lacking and not terminal
             assert registry.diagnose(unasked, limits, only=[rule]) == Diagnosis(
-                (), tuple(lacked(known, unasked, limits))
+                (), (Unknown(rule, known.lacking),) if lacking else ()
             )
-
-
-def lacked(known, judged, limits):
-    """What a rule that is asked all the same says that it lacks; it finds nothing."""
-    try:
-        assert not list(known.judge(judged, limits))
-    except NotJudged as lacking:
-        yield Unknown(known.id, str(lacking))
 
 
 @for_each(rule=RULES)
@@ -183,8 +176,9 @@ def test_more_slow_checkpoints_never_make_it_less_sure(phase):
 
 
 @for_each(rule=RULES)
-def test_every_threshold_of_a_rule_carries_its_name_and_a_reason(rule):
+def test_every_threshold_of_a_rule_carries_its_name_and_a_reason_and_allows_its_default(rule):
     for threshold in registry.all_rules()[rule].thresholds:
+        assert threshold.allows(threshold.default)
         assert threshold.key.startswith(f"{rule}.")
         assert threshold.reason.endswith(".")
 

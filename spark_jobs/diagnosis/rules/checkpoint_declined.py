@@ -38,7 +38,7 @@ EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
     thresholds=loss_thresholds(RULE),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    losses = find_losses(window, "declined", limits[f"{RULE}.look_back_s"])
+    losses = find_losses(window, "declined", limits)
     if losses is None:
         return
     declines = [
@@ -50,10 +50,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     words, exception = words_of(losses.newest.reason), _exception(losses)
     cause = cause_of(exception)
     yield loss_finding(
-        window,
-        RULE,
         losses,
-        limits,
         is_harmless=all(words_of(sample.reason).is_harmless for sample in losses.lost),
         confidence="high" if declines else "medium",
         title=message(

@@ -107,7 +107,7 @@ def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
     reads=WRITE_EVENTS,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    expiries = find_losses(window, "expired", limits[f"{RULE}.look_back_s"])
+    expiries = find_losses(window, "expired", limits)
     if expiries is None:
         return
     newest = expiries.newest
@@ -130,10 +130,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         else ""
     )
     yield loss_finding(
-        window,
-        RULE,
         expiries,
-        limits,
         confidence=confidence,
         title=message(
             "{counted:text} expired{words:message}{held_by:message}",

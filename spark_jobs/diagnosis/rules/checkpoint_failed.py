@@ -15,7 +15,6 @@ from spark_jobs.diagnosis.losses import (
     find_losses,
     loss_finding,
     loss_thresholds,
-    severity_of,
 )
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -40,10 +39,10 @@ KINDS = ("trigger_failed", "checkpoint_failed")
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     window = _with_checkpoints_without_id(window)
-    losses = find_losses(window, "failed", limits[f"{RULE}.look_back_s"])
+    losses = find_losses(window, "failed", limits)
     if losses is None:
         return
-    if severity_of(losses, RULE, limits) != "critical" and all(
+    if losses.severity != "critical" and all(
         sample.reason in LOST_WITH_JOB for sample in losses.lost
     ):
         return
@@ -53,10 +52,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     text = losses.newest.reason_text or losses.newest.failure_message
     cause = cause_of(text)
     yield loss_finding(
-        window,
-        RULE,
         losses,
-        limits,
         confidence="medium" if reason == NO_REASON else "high",
         title=message(
             "{counted:text} failed: {reason:name}", counted=count_text(losses.lost), reason=reason

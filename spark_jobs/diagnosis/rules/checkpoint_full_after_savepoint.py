@@ -10,7 +10,7 @@ from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, NotJudged, Related
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE
-from spark_jobs.diagnosis.rule import checkpoint_finding, rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
 
 RULE = "checkpoint.full_after_savepoint"
@@ -193,13 +193,16 @@ def _finding(
     confidence: Confidence,
 ) -> Finding:
     checkpoint = upload.checkpoint
+    name = message("checkpoint {checkpoint_id:number}", checkpoint_id=checkpoint.checkpoint_id)
     affected = BUG.releases.affect(window.flink_version)
-    return checkpoint_finding(
+    return job_finding(
         window,
-        checkpoint,
         RULE,
         "warning",
         confidence,
+        subject=("checkpoint", f"{name} @ {checkpoint.trigger_time_ms}", name),
+        seen_at_ms=checkpoint.ended_ms,
+        began_at_ms=checkpoint.ended_ms,
         title=message(
             "Checkpoint {checkpoint_id:number} uploaded {excess:bytes} too much after savepoint "
             "{checkpoint_id2:number}",

@@ -14,7 +14,6 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 
 RULE = "data.skew"
-LACKING = message("records and state per subtask")
 RATIO = f"{RULE}.max_over_median"
 STATE_KEPT_MS = 600_000
 """A window has the state of the newest checkpoint in each ten minutes."""
@@ -74,7 +73,7 @@ class UnevenVertex:
     ),
     fed_by="windows/1.20.5-C2",
     needs=("vertex_windows", "vertex_states"),
-    lacking=LACKING,
+    lacking=message("records and state per subtask"),
     thresholds=(
         Threshold(
             RATIO,
@@ -119,8 +118,6 @@ class UnevenVertex:
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if not window.vertex_windows and not window.vertex_states and not window.terminal:
-        raise NotJudged(LACKING)
     targets = {edge.target for edge in window.edges}
     uneven_vertices: dict[str, UnevenVertex] = {}
     starting_names: list[str] = []
@@ -188,10 +185,7 @@ def _state_is_unreported(window: JobWindow) -> bool:
 def _sets_pace(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> bool:
     if uneven.is_source or uneven.busy is None or uneven.busy < limits[BUSY]:
         return False
-    try:
-        origin = pressure_of(window, limits).roots.get(uneven.vertex_id)
-    except NotJudged:
-        return False
+    origin = pressure_of(window, limits).roots.get(uneven.vertex_id)
     return origin is not None and not set(origin.subtasks).isdisjoint(uneven.main.top)
 
 

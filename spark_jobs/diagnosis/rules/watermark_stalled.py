@@ -2,14 +2,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingest.messages import list_text, message, subtask_text
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Related, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, brief_names, names
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexPast, VertexWindow
 from spark_jobs.diagnosis.topology import Topology
 
 RULE = "watermark.stalled"
-LACKING = message("watermarks of any vertex in this window")
 STILL = f"{RULE}.still_ms"
 
 PAST_WINDOW_MS = 60_000
@@ -42,7 +41,7 @@ class SilentInput:
     ),
     fed_by="incidents/1.20.5/idle-partition",
     needs=("vertex_windows",),
-    lacking=LACKING,
+    lacking=message("watermarks of any vertex in this window"),
     thresholds=(
         Threshold(
             STILL,
@@ -60,23 +59,18 @@ class SilentInput:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    if not window.vertex_windows:
-        raise NotJudged(LACKING)
     history: dict[str, list[VertexPast]] = {}
     for vertex_window in window.past:
         if vertex_window.watermark_ms is not None:
             history.setdefault(vertex_window.vertex_id, []).append(vertex_window)
-    if not history:
-        return
     stalls = {
         vertex.vertex_id: stall
         for vertex in window.vertex_windows
-        if (stall := _stall(vertex, history.get(vertex.vertex_id, ())))
+        if (past := history.get(vertex.vertex_id))
+        and (stall := _stall(vertex, past))
         and window.at_ms - stall.since_ms >= limits[STILL]
     }
-    if not stalls:
-        return
-    topology = Topology(window.edges)
+    topology = Topology(window.edges if stalls else ())
     for vertex_id, stall in stalls.items():
         if not any(upstream in stalls for upstream in topology.upstream(vertex_id)):
             yield _finding(window, limits, topology, stall, stalls)
