@@ -79,11 +79,8 @@ def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
         for sample in samples
         if sample.sent_watermark_ms is not None and abs(sample.at_ms - at_ms) <= PAIRED_MS
     ]
-    return (
-        min(candidates, key=lambda gauges: abs(gauges.at_ms - at_ms)).sent_watermark_ms
-        if candidates
-        else None
-    )
+    nearest = min(candidates, key=lambda sample: abs(sample.at_ms - at_ms), default=None)
+    return nearest.sent_watermark_ms if nearest else None
 
 
 def _why_unknown(

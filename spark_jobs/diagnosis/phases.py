@@ -44,7 +44,7 @@ SLOW_AT_LEAST = 2
 @dataclass(frozen=True)
 class PhaseCost:
     """Figures of the newest completed checkpoints. ``slow``: those that the phase dominates, oldest
-    first; ``largest_over_all``: slow checkpoints have only maxima over all subtasks.
+    first.
     """
 
     window: JobWindow
@@ -55,7 +55,6 @@ class PhaseCost:
     end_to_end_p95_ms: float
     slow: tuple[CheckpointSample, ...]
     checkpoints: int
-    largest_over_all: bool
 
     @cached_property
     def holder(self) -> Holder | None:
@@ -105,10 +104,7 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
     slow = tuple(sample for sample in checkpoints if _is_slow(sample, phase, threshold_ms, share))
     if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
         return None
-    largest_over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
-    cost = PhaseCost(
-        window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(checkpoints), largest_over_all
-    )
+    cost = PhaseCost(window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(checkpoints))
     is_explained = phase in BARRIER_PHASES and cost.holder is not None
     return cost if is_explained or len(slow) >= SLOW_AT_LEAST else None
 
@@ -177,7 +173,9 @@ def phase_finding(
     )
     holder = cost.holder
     confidence: Confidence = "medium" if len(cost.slow) >= 2 or holder else "low"
-    if len(cost.slow) >= 3 and (holder or not cost.largest_over_all):
+    # Without figures of the slowest subtask, there are only maxima over all subtasks.
+    is_of_one_subtask = any(sample.slowest_end_to_end_ms is not None for sample in cost.slow)
+    if len(cost.slow) >= 3 and (holder or is_of_one_subtask):
         confidence = "high"
     jvm = _jvm(cost)
     held_by = (

@@ -1,5 +1,4 @@
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Any
 
 from ingest.messages import brief, list_text, message, plural
@@ -46,8 +45,8 @@ def subtasks_text(subtasks: Sequence[int], parallelism: int) -> str:
     )
 
 
-def related_vertices(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
-    paths = ((held, names(window, path)) for held, path in islice(ways, MOST_HELD))
+def related_vertices(window: JobWindow, ways: Sequence[Way]) -> tuple[Related, ...]:
+    paths = ((held, names(window, path)) for held, path in ways[:MOST_HELD])
     return tuple(
         Related(
             "vertex",
@@ -56,7 +55,6 @@ def related_vertices(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, .
             path,
         )
         for held, path in paths
-        if path
     )
 
 

@@ -70,7 +70,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         and (stall := _stall(vertex, past))
         and window.at_ms - stall.since_ms >= limits[STILL]
     }
-    topology = Topology(window.edges if stalls else ())
+    if not stalls:
+        return
+    topology = Topology(window.edges)
     for vertex_id, stall in stalls.items():
         if not any(upstream in stalls for upstream in topology.upstream(vertex_id)):
             yield _finding(window, limits, topology, stall, stalls)
