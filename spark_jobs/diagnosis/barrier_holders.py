@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ingest.messages import brief
-from spark_jobs.diagnosis.findings import Limits
+from ingest.messages import brief, message
+from spark_jobs.diagnosis.findings import Evidence, Limits
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, VertexPast
 from spark_jobs.diagnosis.topology import Topology
@@ -30,6 +30,10 @@ class Holder:
     @property
     def brief(self) -> str:
         return brief(self.name)
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(message("barrier held by"), self.name, note=" → ".join(self.path))
 
     def as_data(self) -> dict[str, Any]:
         return {

@@ -1,10 +1,10 @@
 """Lost checkpoints of one outcome: number, share, and how many more the job tolerates."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
-from ingest.messages import message, plural
+from ingest.messages import brief, message, plural
 from spark_jobs.diagnosis.checkpoint_history import (
     FAILED_OUTCOMES,
     NO_ID,
@@ -196,6 +196,17 @@ def _consequence(losses: Losses) -> str:
         "restarts from its last completed checkpoint.",
         left=left,
     )
+
+
+def vertex_in(document: Mapping[str, Any]) -> str:
+    """The vertex of a decline or of missing acknowledgements; may be empty."""
+    return document.get("vertex_name") or document.get("vertex_id") or ""
+
+
+def missing_evidence(vertex: Mapping[str, Any], note: str) -> Evidence:
+    name = brief(vertex_in(vertex) or message("unnamed tasks"))
+    words = message("not acknowledged by {name:name}", name=name)
+    return Evidence(words, vertex.get("count"), "count", note=note)
 
 
 def count_text(lost: Sequence[CheckpointSample]) -> str:

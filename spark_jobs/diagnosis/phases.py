@@ -274,7 +274,7 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
             ),
         )
     if holder and phase in BARRIER_PHASES:
-        yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))
+        yield holder.evidence
 
 
 def _slowest_as_data(checkpoint: CheckpointSample, phase: str) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from ingest.messages import message
+from ingest.messages import brief, message
 from spark_jobs.diagnosis.findings import Subject
 
 Reals = tuple[float | None, ...]
@@ -470,3 +470,6 @@ class JobWindow:
         return next(
             (vertex.name for vertex in self.vertices if vertex.vertex_id == vertex_id), vertex_id
         )
+
+    def brief_name(self, vertex_id: str) -> str:
+        return brief(self.vertex_name(vertex_id))

@@ -5,7 +5,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.messages import brief, list_text, message, plural, subtask_text
+from ingest.messages import list_text, message, plural, subtask_text
 from spark_jobs.diagnosis.checkpoint_history import name_of
 from spark_jobs.diagnosis.checkpoint_reasons import ReasonWords, words_of
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
@@ -17,6 +17,8 @@ from spark_jobs.diagnosis.losses import (
     find_losses,
     loss_finding,
     loss_thresholds,
+    missing_evidence,
+    vertex_in,
 )
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -99,9 +101,7 @@ def _by_whom(declines: list[dict[str, Any]]) -> str:
 
 
 def _task(decline: Mapping[str, Any]) -> str:
-    return subtask_text(
-        decline.get("vertex_name") or decline.get("vertex_id"), decline.get("subtask")
-    )
+    return subtask_text(vertex_in(decline), decline.get("subtask"))
 
 
 def _exception(losses: Losses) -> str | None:
@@ -115,14 +115,12 @@ def _exception(losses: Losses) -> str | None:
 
 
 def _cause(words: ReasonWords, exception: str | None) -> str:
-    return (
-        message(
-            "{means:text} It threw: {without_middle:text}",
-            means=words.means,
-            without_middle=without_middle(exception.splitlines()[0], FIRST_LINE_CHARS),
-        )
-        if exception
-        else words.means
+    if not exception:
+        return words.means
+    return message(
+        "{means:text} It threw: {without_middle:text}",
+        means=words.means,
+        without_middle=without_middle(exception.splitlines()[0], FIRST_LINE_CHARS),
     )
 
 
@@ -136,9 +134,6 @@ def _evidence(
             yield Evidence(message("host"), decline["host"], note=decline.get("container") or "")
     for vertex in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
         # REST does not say which of the subtasks without acknowledgement declined.
-        name = brief(
-            vertex.get("vertex_name") or vertex.get("vertex_id") or message("unnamed tasks")
-        )
         indexes = ", ".join(str(index) for index in vertex.get("subtasks") or ())
         note = (
             message(
@@ -147,12 +142,7 @@ def _evidence(
             if indexes
             else ""
         )
-        yield Evidence(
-            message("not acknowledged by {name:name}", name=name),
-            vertex.get("count"),
-            "count",
-            note=note,
-        )
+        yield missing_evidence(vertex, note)
     if newest.reason:
         yield Evidence(message("reason"), newest.reason, note=newest.reason_text or "")
     if exception:

@@ -13,6 +13,8 @@ from spark_jobs.diagnosis.losses import (
     find_losses,
     loss_finding,
     loss_thresholds,
+    missing_evidence,
+    vertex_in,
 )
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASE_WORDS, PHASES, with_sync_timeout
 from spark_jobs.diagnosis.rule import rule
@@ -28,10 +30,10 @@ MOST_HUNG_SUBTASKS = 4
 HUNG_CHECKPOINTS = 2
 """In a single checkpoint, a missing acknowledgement may only have been late."""
 
+Missing = Mapping[str, Any]
+"""The subtasks of a vertex that had not acknowledged."""
 Subtask = tuple[str, int]
 """Name of the vertex, and index of the subtask."""
-MissingVertex = tuple[str, int, Mapping[str, Any]]
-"""Name of the vertex, how many of its subtasks had not acknowledged, and their report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
         (sample.get("vertex_name"), sample.get("subtask")) for sample in expired.late_messages
     }
     return {
-        (str(vertex.get("vertex_name") or vertex.get("vertex_id") or ""), index)
+        (vertex_in(vertex), index)
         for vertex in expired.not_acknowledged
         for index in vertex.get("subtasks") or ()
         # REST has only the number of subtasks that reported late.
@@ -121,7 +123,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     confidence: Confidence = "medium" if holder or newest.not_acknowledged else "low"
     if holder and holder.is_busy_known:
         confidence = "high"
-    missing, progress = _missing_vertices(newest), progress_of(expiries.lost)
+    missing = sorted(newest.not_acknowledged, key=lambda part: (-_count(part), vertex_in(part)))
+    progress = progress_of(expiries.lost)
     phase = late_phase or _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
     held_by = (
@@ -193,20 +196,12 @@ def _progress_evidence(progress: Progress) -> Iterator[Evidence]:
         )
 
 
-def _missing_vertices(expired: CheckpointSample) -> list[MissingVertex]:
-    vertices = [
-        (
-            vertex.get("vertex_name") or vertex.get("vertex_id") or "",
-            vertex.get("count") or 0,
-            vertex,
-        )
-        for vertex in expired.not_acknowledged
-    ]
-    return sorted(vertices, key=lambda vertex: (-vertex[1], vertex[0]))
+def _count(vertex: Missing) -> int:
+    return vertex.get("count") or 0
 
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
-    missing = sum(vertex.get("count") or 0 for vertex in expired.not_acknowledged)
+    missing = sum(map(_count, expired.not_acknowledged))
     if missing > 0 and 2 * _count_writing(window, expired) > missing:
         return "async"
     if not holder:
@@ -253,7 +248,7 @@ def _cause(
     expired: CheckpointSample,
     holder: Holder | None,
     phase: str | None,
-    missing: list[MissingVertex],
+    missing: list[Missing],
     late_checkpoint: CheckpointSample | None,
 ) -> str:
     missing_text = _missing_text(expired, missing)
@@ -295,11 +290,13 @@ def _cause(
     )
 
 
-def _missing_text(expired: CheckpointSample, missing: list[MissingVertex]) -> str:
+def _missing_text(expired: CheckpointSample, missing: list[Missing]) -> str:
     if not expired.subtasks or expired.acknowledged is None:
         return ""
     missing_count = expired.subtasks - expired.acknowledged
-    names = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
+    names = list_text(
+        f"{brief(name)} ({_count(vertex)})" for vertex in missing if (name := vertex_in(vertex))
+    )
     return message(
         "{lacking:number} of {subtasks:number} subtasks had not acknowledged{by_vertex:message}. ",
         lacking=missing_count,
@@ -344,7 +341,7 @@ def _next_step(
 
 
 def _evidence(
-    window: JobWindow, missing: list[MissingVertex], holder: Holder | None
+    window: JobWindow, missing: list[Missing], holder: Holder | None
 ) -> Iterator[Evidence]:
     yield Evidence(
         message("checkpoint time-out"),
@@ -354,32 +351,19 @@ def _evidence(
         if window.config.timeout_ms
         else message("Flink's default; the setting was not seen"),
     )
-    for name, count, vertex in missing[:10]:
+    for vertex in missing[:10]:
         indexes = ", ".join(str(index) for index in vertex.get("subtasks") or ())
         hosts = list_text(vertex.get("hosts") or ())
-        note = join_messages(
-            filter(
-                None,
-                (
-                    message("subtasks {indexes:name}", indexes=indexes) if indexes else "",
-                    message("on {hosts:name}", hosts=hosts) if hosts else "",
-                ),
-            ),
-            "; ",
+        words = (
+            message("subtasks {indexes:name}", indexes=indexes) if indexes else "",
+            message("on {hosts:name}", hosts=hosts) if hosts else "",
         )
-        yield Evidence(
-            message(
-                "not acknowledged by {name:name}", name=brief(name or message("unnamed tasks"))
-            ),
-            count,
-            "count",
-            note=note,
-        )
+        yield missing_evidence(vertex, join_messages(words, "; "))
     if holder:
-        yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))
+        yield holder.evidence
 
 
-def _related(holder: Holder | None, missing: list[MissingVertex]) -> Iterator[Related]:
+def _related(holder: Holder | None, missing: list[Missing]) -> Iterator[Related]:
     if holder:
         yield Related(
             "vertex",
@@ -387,7 +371,6 @@ def _related(holder: Holder | None, missing: list[MissingVertex]) -> Iterator[Re
             message("origin of the back-pressure that held the barrier"),
             holder.path,
         )
-    for host in sorted({host for _, _, vertex in missing for host in vertex.get("hosts") or ()})[
-        :HOSTS_SHOWN
-    ]:
+    hosts = sorted({host for vertex in missing for host in vertex.get("hosts") or ()})
+    for host in hosts[:HOSTS_SHOWN]:
         yield Related("host", host, message("runs a subtask that had not acknowledged"))

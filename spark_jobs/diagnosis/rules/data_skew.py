@@ -7,7 +7,6 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, 
 from spark_jobs.diagnosis.meters import has_start, meters_agree, meters_are_of_now
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.pressure import largest, value
-from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.record_rates import Rates, records_in, records_out
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
@@ -130,7 +129,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
         if records is None:
             continue
-        name = brief_name(window, vertex.vertex_id)
+        name = window.brief_name(vertex.vertex_id)
         if has_start(window):
             starting_names.append(name)
         elif rates.counted_ms is None and not meters_are_of_now(window, vertex, records):
@@ -208,7 +207,7 @@ def _rates(vertex: VertexWindow, is_source: bool) -> Rates:
 
 
 def _finding(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> Finding:
-    name = brief_name(window, uneven.vertex_id)
+    name = window.brief_name(uneven.vertex_id)
     main, busy = uneven.main, uneven.busy
     hot = list_text(f"{name}/{index}" for index in main.top)
     hosts = uneven.window.host if uneven.window else ()

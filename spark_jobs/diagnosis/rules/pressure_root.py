@@ -17,8 +17,6 @@ from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED, FULL_INPUT, Origin
 from spark_jobs.diagnosis.pressure_words import (
     MOST_NAMED,
     NEARLY_ALWAYS,
-    brief_name,
-    brief_names,
     hot_data,
     related_vertices,
     subtasks_text,
@@ -89,13 +87,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 def _missing_data(window: JobWindow, pressure: Pressure) -> str | None:
     for vertex_id, consumers in pressure.unexplained.items():
-        name = brief_name(window, vertex_id)
+        name = window.brief_name(vertex_id)
         if consumers:
             return message(
                 "{waits:name} is back-pressured, and the figures of {reported:name} do not "
                 "show whether it is the origin",
                 waits=name,
-                reported=list_text(brief_names(window, consumers)),
+                reported=list_text(map(window.brief_name, consumers)),
             )
         if vertex_id not in pressure.topology.out_edges:
             return message(
@@ -109,12 +107,12 @@ def _missing_data(window: JobWindow, pressure: Pressure) -> str | None:
         )
     if unexplained := [vertex for vertex in pressure.held if not pressure.origins_of(vertex)]:
         return message(
-            "what holds {orphaned:name}", orphaned=list_text(brief_names(window, unexplained))
+            "what holds {orphaned:name}", orphaned=list_text(map(window.brief_name, unexplained))
         )
     if pressure.unjudged:
         return message(
             "back-pressure of {unjudged:name} in this window",
-            unjudged=list_text(brief_names(window, pressure.unjudged)),
+            unjudged=list_text(map(window.brief_name, pressure.unjudged)),
         )
     return None
 
@@ -123,9 +121,9 @@ def _finding(
     window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, ways: Sequence[Way]
 ) -> Finding:
     held = [vertex for vertex, _path in ways]
-    name = brief_name(window, origin.vertex_id)
+    name = window.brief_name(origin.vertex_id)
     vertex = pressure.vertices[origin.vertex_id]
-    held_names = list_text(dict.fromkeys(brief_name(window, vertex.vertex_id) for vertex in held))
+    held_names = list_text(dict.fromkeys(window.brief_name(vertex.vertex_id) for vertex in held))
     jvm = jvm_cause(window, _busy_threads(vertex, origin))
     return vertex_finding(
         window,
@@ -201,7 +199,7 @@ def _evidence(
     held: Sequence[HeldVertex],
 ) -> Iterator[Evidence]:
     vertex = pressure.vertices[origin.vertex_id]
-    name = brief_name(window, origin.vertex_id)
+    name = window.brief_name(origin.vertex_id)
     busy = typical(map(vertex.busy, origin.subtasks))
     if busy is not None:
         subtasks = subtasks_text(origin.subtasks, vertex.parallelism)

@@ -4,7 +4,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ingest.messages import brief, bytes_text, message, plural
+from ingest.messages import bytes_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
@@ -64,7 +64,7 @@ def _error_finding(window: JobWindow, vertex_id: str, newest: VertexGauges, erro
         "high",
         title=message(
             "RocksDB of {name:name} failed {errors:message}",
-            name=brief(window.vertex_name(vertex_id)),
+            name=window.brief_name(vertex_id),
             errors=plural(
                 errors, "{count:count} flush or compaction", "{count:count} flush or compactions"
             ),
@@ -96,7 +96,7 @@ def _stall_finding(
         title=message(
             "RocksDB {word:message} the writes of {name:name}",
             word=message("stopped") if newest.writes_stopped else message("slows down"),
-            name=brief(window.vertex_name(vertex_id)),
+            name=window.brief_name(vertex_id),
         ),
         cause=message(
             "In {stalled:number} of {known:message} RocksDB stopped writes or slowed them "

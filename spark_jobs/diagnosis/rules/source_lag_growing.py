@@ -6,7 +6,6 @@ from typing import Literal
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.pressure import largest, typical
-from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexPast, VertexWindow
 from spark_jobs.diagnosis.source_lag import LagTrend, aligned_vertices, lag_trend
@@ -143,7 +142,7 @@ def _sum(values: Reals) -> float | None:
 
 def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     vertex_id = lag.vertex.vertex_id
-    name = brief_name(window, vertex_id)
+    name = window.brief_name(vertex_id)
     pressure = typical(lag.vertex.backpressured_ratio)
     cause, next_step = _explain(
         name, lag, pressure, is_aligned=vertex_id in aligned_vertices(window)

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 from ingest.messages import list_text, message, subtask_text
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
-from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, brief_names, names
+from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, names
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexPast, VertexWindow
 from spark_jobs.diagnosis.topology import Topology
@@ -99,7 +99,7 @@ def _finding(
     window: JobWindow, limits: Limits, topology: Topology, stall: Stall, stalls: Mapping[str, Stall]
 ) -> Finding:
     vertex_id = stall.vertex.vertex_id
-    name = brief_name(window, vertex_id)
+    name = window.brief_name(vertex_id)
     still_ms = window.at_ms - stall.since_ms
     inputs = _silent_inputs(window, topology, vertex_id)
     downstream_ids = [
@@ -166,7 +166,7 @@ def _silent_inputs(window: JobWindow, topology: Topology, vertex_id: str) -> lis
 
 
 def _silent_text(window: JobWindow, silent: SilentInput) -> str:
-    name = brief_name(window, silent.vertex_id)
+    name = window.brief_name(silent.vertex_id)
     return (
         list_text(subtask_text(name, index) for index in silent.subtasks)
         if silent.subtasks
@@ -177,7 +177,7 @@ def _silent_text(window: JobWindow, silent: SilentInput) -> str:
 def _cause(
     window: JobWindow, topology: Topology, vertex_id: str, silent_names: Sequence[str]
 ) -> str:
-    name = brief_name(window, vertex_id)
+    name = window.brief_name(vertex_id)
     if silent_names:
         return message(
             "The watermark of {name:name} is the lowest of all its inputs, and {silent_names:name} "
@@ -185,7 +185,7 @@ def _cause(
             name=name,
             silent_names=list_text(silent_names),
         )
-    inputs = list_text(brief_names(window, topology.upstream(vertex_id)))
+    inputs = list_text(map(window.brief_name, topology.upstream(vertex_id)))
     return message(
         "Records arrive from {inputs:name}, but none of them moves event time on: a "
         "partition without data inside one subtask, timestamps that do not grow, or no "
