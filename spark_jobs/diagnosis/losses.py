@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from ingest.messages import brief, message, plural
+from ingest.messages import brief, join_messages, message, plural
 from spark_jobs.diagnosis.checkpoint_history import (
     FAILED_OUTCOMES,
     NO_ID,
@@ -132,11 +132,7 @@ def loss_finding(
     checkpoint_ids = [
         sample.checkpoint_id for sample in losses.lost if sample.checkpoint_id != NO_ID
     ]
-    words["next_step"] = message(
-        "{next_step:text} {consequence:text}",
-        next_step=words["next_step"],
-        consequence=_consequence(losses),
-    )
+    words["next_step"] = join_messages((words["next_step"], _consequence(losses)), " ")
     words["seen_at_ms"] = losses.newest.ended_ms
     words["began_at_ms"] = min(sample.ended_ms for sample in losses.lost)
     words["evidence"] = (*_evidence(losses, counted_as), *words["evidence"])

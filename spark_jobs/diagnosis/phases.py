@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ingest.messages import brief, message, plural, share_text, subtask_text
+from ingest.messages import brief, join_messages, message, plural, share_text, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, newest_holder
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, completed_lately
 from spark_jobs.diagnosis.findings import (
@@ -150,11 +150,11 @@ def with_sync_timeout(window: JobWindow, advice: str) -> str:
     """Adds the time-out: without it, an endless synchronous part only loses checkpoints."""
     if window.version is None or window.version[:2] < SYNC_TIMEOUT_SINCE:
         return advice
-    return message(
-        "{advice:message} Set execution.checkpointing.sync-phase-timeout: Flink then fails a task "
-        "whose synchronous part lasts longer, and a deadlock there ends by a restart.",
-        advice=advice,
+    timeout = message(
+        "Set execution.checkpointing.sync-phase-timeout: Flink then fails a task whose synchronous "
+        "part lasts longer, and a deadlock there ends by a restart."
     )
+    return join_messages((advice, timeout), " ")
 
 
 def phase_finding(
@@ -196,7 +196,7 @@ def phase_finding(
             words=PHASE_WORDS[phase],
             held_by=held_by,
         ),
-        cause=message("{cause:text} {sentence:text}", cause=cause, sentence=jvm.sentence).rstrip(),
+        cause=join_messages((cause, jvm.sentence), " "),
         next_step=jvm.next_step + next_step,
         seen_at_ms=newest.ended_ms,
         evidence=(*_evidence(cost, holder), *more_evidence, *jvm.evidence),

@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ingest.flink_rest.versions import named_release
-from ingest.messages import Message, Value, list_text, message, plural
+from ingest.messages import Message, Value, join_messages, list_text, message, plural
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE, KNOWN_BUGS
 from spark_jobs.diagnosis.preflight.subjects import (
     SAVEPOINT_KEYED,
@@ -254,22 +254,19 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Answer]:
     certain = [operator for operator in dropped if operator.stored and operator.stored.is_certain]
     doubtful = [operator for operator in dropped if operator not in certain]
     if certain:
-        text = message(
+        lacking = message(
             "The job has no operator for the state of {names:message}.", names=_names_text(certain)
         )
-        if job.may_drop:
-            text = message("{text:message} It is left behind, as allowed.", text=text)
-            yield ("restores", text, POINTER)
-        else:
-            yield (
-                "refused",
-                message(
-                    "{text:message} Flink refuses that unless it is started with "
-                    "allowNonRestoredState, and then loses it.",
-                    text=text,
-                ),
-                POINTER,
+        effect = (
+            message("It is left behind, as allowed.")
+            if job.may_drop
+            else message(
+                "Flink refuses that unless it is started with allowNonRestoredState, and then "
+                "loses it."
             )
+        )
+        outcome: Outcome = "restores" if job.may_drop else "refused"
+        yield outcome, join_messages((lacking, effect), " "), POINTER
     if doubtful and not job.may_drop:
         yield (
             "unknown",
@@ -512,17 +509,15 @@ def _bugs(snapshot: Snapshot, job: Job, matched: Sequence[Match]) -> Iterator[An
     facts = replace(job.facts, flink_version=job.flink_version, checkpointing=checkpointing)
     for issue in issues:
         bug = BY_ISSUE[issue]
+        known = message(
+            "Flink {version:name} has {issue:name}, or may have it.",
+            version=job.flink_version or "?",
+            issue=issue,
+        )
         if bug.exposure(facts) != "no":
             yield (
                 "unknown",
-                message(
-                    "Flink {version:name} has {issue:name}, or may have it. {effect:message} "
-                    "{way_out:message}",
-                    version=job.flink_version or "?",
-                    issue=issue,
-                    effect=bug.effect,
-                    way_out=bug.way_out,
-                ),
+                join_messages((known, bug.effect, bug.way_out), " "),
                 bug.address,
             )
 

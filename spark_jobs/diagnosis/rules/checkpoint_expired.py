@@ -143,8 +143,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             else "",
             held_by=held_by,
         ),
-        cause=_with_progress(
-            progress, _cause(window, newest, holder, phase, missing, late_checkpoint)
+        cause=join_messages(
+            (
+                _progress_text(progress),
+                _missing_text(newest, missing),
+                _cause(window, newest, holder, phase, late_checkpoint),
+            ),
+            " ",
         ),
         next_step=_next_step(window, holder, phase, is_hung=bool(progress.hung)),
         counted_as=message("expired checkpoints"),
@@ -159,24 +164,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _with_progress(progress: Progress, cause: str) -> str:
+def _progress_text(progress: Progress) -> str:
     if progress.verdict == "short" and progress.late_ms is not None:
         return message(
             "Of {name:message} {acknowledged:share} of the subtasks had acknowledged in time, and "
-            "all the others did within {short:duration} more. {cause:message}",
+            "all the others did within {short:duration} more.",
             name=name_of(progress.checkpoint),
             acknowledged=progress.acknowledged_ratio or 0.0,
             short=progress.late_ms,
-            cause=cause,
         )
     if progress.verdict == "hung":
         return message(
             "It hung at {where:name}, as the one before did: nothing came from there, not even "
-            "late. {cause:message}",
+            "late.",
             where=list_text([f"{brief(name)} [{index}]" for name, index in progress.hung]),
-            cause=cause,
         )
-    return cause
+    return ""
 
 
 def _progress_evidence(progress: Progress) -> Iterator[Evidence]:
@@ -248,45 +251,37 @@ def _cause(
     expired: CheckpointSample,
     holder: Holder | None,
     phase: str | None,
-    missing: list[Missing],
     late_checkpoint: CheckpointSample | None,
 ) -> str:
-    missing_text = _missing_text(expired, missing)
     if late_checkpoint and phase and not holder:
         count = sum(vertex.get("late") or 0 for vertex in late_checkpoint.not_acknowledged)
         return message(
-            "{who:text}{late:message} after the time-out of {name_of:text}: most of the time of "
-            "the slowest went into this part: {phase:name}.",
-            who=missing_text,
+            "{late:message} after the time-out of {name_of:text}: most of the time of the slowest "
+            "went into this part: {phase:name}.",
             late=plural(count, "{count:count} subtask reported", "{count:count} subtasks reported"),
             name_of=name_of(late_checkpoint),
             phase=PHASE_WORDS[phase],
         )
     if phase == "async":
         return message(
-            "{who:text}They had taken their snapshots and were still writing them to the "
-            "checkpoint storage.",
-            who=missing_text,
+            "They had taken their snapshots and were still writing them to the checkpoint storage."
         )
     if holder:
         unaligned = message(" although the checkpoint was unaligned") if expired.unaligned else ""
         return message(
-            "{who:text}The barrier was held{unaligned:message}: it is queued behind records, and "
+            "The barrier was held{unaligned:message}: it is queued behind records, and "
             "{brief:name} processes them too slowly.",
-            who=missing_text,
             unaligned=unaligned,
             brief=holder.brief,
         )
     if pressure_is_known(window):
         return message(
-            "{who:text}No back-pressure was observed during it: a task whose thread is "
-            "stuck, a slow upload or a lost message is more likely.",
-            who=missing_text,
+            "No back-pressure was observed during it: a task whose thread is stuck, a slow upload "
+            "or a lost message is more likely."
         )
     return message(
-        "{who:text}Whether back-pressure held the barrier is not known: no pressure was measured "
-        "at that time.",
-        who=missing_text,
+        "Whether back-pressure held the barrier is not known: no pressure was measured at that "
+        "time."
     )
 
 
@@ -298,7 +293,7 @@ def _missing_text(expired: CheckpointSample, missing: list[Missing]) -> str:
         f"{brief(name)} ({_count(vertex)})" for vertex in missing if (name := vertex_in(vertex))
     )
     return message(
-        "{lacking:number} of {subtasks:number} subtasks had not acknowledged{by_vertex:message}. ",
+        "{lacking:number} of {subtasks:number} subtasks had not acknowledged{by_vertex:message}.",
         lacking=missing_count,
         subtasks=expired.subtasks,
         by_vertex=message(": {names:name}", names=names) if names else "",
@@ -316,10 +311,8 @@ def _next_step(
         )
         if window.config.unaligned:
             return pass_barriers
-        return message(
-            "{first:message} Until then, unaligned checkpoints let barriers overtake records.",
-            first=pass_barriers,
-        )
+        unaligned = message("Until then, unaligned checkpoints let barriers overtake records.")
+        return join_messages((pass_barriers, unaligned), " ")
     if phase == "sync":
         return with_sync_timeout(
             window,

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ingest.messages import bytes_text, list_text, message
+from ingest.messages import bytes_text, join_messages, list_text, message
 from spark_jobs.diagnosis.checkpoint_history import completed
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.meters import has_start, meters_agree, meters_are_of_now
@@ -252,7 +252,7 @@ def _evidence(limits: Limits, uneven: UnevenVertex) -> Iterator[Evidence]:
             message("records, largest over typical"),
             unevenness.ratio,
             RATIO,
-            message("{note:message}; {source:text}", note=note, source=source),
+            join_messages((note, source), "; "),
         )
         yield limits.evidence(
             message("records of the hottest subtask"), unevenness.largest, MIN_RECORDS, source

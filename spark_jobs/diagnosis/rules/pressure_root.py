@@ -1,6 +1,6 @@
 from collections.abc import Iterator, Sequence
 
-from ingest.messages import list_text, message
+from ingest.messages import join_messages, list_text, message
 from spark_jobs.diagnosis.findings import (
     Confidence,
     Evidence,
@@ -125,6 +125,13 @@ def _finding(
     vertex = pressure.vertices[origin.vertex_id]
     held_names = list_text(dict.fromkeys(window.brief_name(vertex.vertex_id) for vertex in held))
     jvm = jvm_cause(window, _busy_threads(vertex, origin))
+    cause = message(
+        "{works:message}, while {held_names:name} waited for room in the output: records arrive "
+        "faster than {name:name} processes them.",
+        works=_works(vertex, origin, name),
+        held_names=held_names,
+        name=name,
+    )
     return vertex_finding(
         window,
         origin.vertex_id,
@@ -134,16 +141,7 @@ def _finding(
         title=message(
             "{name:name} back-pressures {held_names:name}", name=name, held_names=held_names
         ),
-        cause=(
-            message(
-                "{works:message}, while {held_names:name} waited for room in the output: "
-                "records arrive faster than {name:name} processes them. {sentence:text}",
-                works=_works(vertex, origin, name),
-                held_names=held_names,
-                name=name,
-                sentence=jvm.sentence,
-            )
-        ).rstrip(),
+        cause=join_messages((cause, jvm.sentence), " "),
         next_step=jvm.next_step + _next_step(pressure, origin, name),
         evidence=(*_evidence(window, limits, pressure, origin, held), *jvm.evidence),
         related=related_vertices(window, ways),

@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 
-from ingest.messages import list_text, message, plural
+from ingest.messages import join_messages, list_text, message, plural
 from spark_jobs.diagnosis.findings import (
     Confidence,
     Evidence,
@@ -157,11 +157,7 @@ def _evidence(
             message("records they take"),
             share,
             "ratio",
-            note=message(
-                "{even:message}; {source:text}",
-                even=even_share,
-                source=records_in(vertex.window).source,
-            ),
+            note=join_messages((even_share, records_in(vertex.window).source), "; "),
         )
 
 

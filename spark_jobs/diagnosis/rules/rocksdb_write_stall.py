@@ -17,8 +17,6 @@ SAMPLES = 3
 LOOK_BACK_MS = 300_000
 SLOWED_AT_FILES = 20
 """RocksDB's level0_slowdown_writes_trigger, which Flink leaves as it is."""
-_FLUSH = message("Its write buffers fill faster than they are flushed")
-_COMPACTION = message("Compactions do not keep up with what is flushed")
 
 
 @rule(
@@ -122,7 +120,9 @@ def _explain(newest: VertexGauges) -> tuple[str, str]:
             else ""
         )
         return (
-            message("{compaction:message}{detail:message}.", compaction=_COMPACTION, detail=detail),
+            message(
+                "Compactions do not keep up with what is flushed{detail:message}.", detail=detail
+            ),
             message(
                 "Give RocksDB more threads (state.backend.rocksdb.thread.num), larger write "
                 "buffers (more managed memory, or state.backend.rocksdb.writebuffer.size) so "
@@ -130,7 +130,7 @@ def _explain(newest: VertexGauges) -> tuple[str, str]:
             ),
         )
     return (
-        message("{flush:message}.", flush=_FLUSH),
+        message("Its write buffers fill faster than they are flushed."),
         message(
             "Give RocksDB more managed memory or more and larger write buffers "
             "(state.backend.rocksdb.writebuffer.count and .size), more threads "

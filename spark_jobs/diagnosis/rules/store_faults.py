@@ -32,6 +32,8 @@ ASSUMED = message(
     "requests wrote them."
 )
 
+OTHER_JOBS = message("The page Object stores says which other jobs meet it.")
+
 
 @rule(
     RULE,
@@ -95,10 +97,7 @@ def _finding(
         subject=("store", f"{store} {code}", store),
         title=_title(code, store),
         cause=join_messages((*_effect_sentences(effects), *([ASSUMED] if is_assumed else ())), " "),
-        next_step=message(
-            "{advice:message} The page Object stores says which other jobs meet it.",
-            advice=cause_by_code(code).next_step,
-        ),
+        next_step=join_messages((cause_by_code(code).next_step, OTHER_JOBS), " "),
         seen_at_ms=faults[-1].at_ms,
         began_at_ms=faults[0].at_ms,
         evidence=_evidence(limits, faults, effects, prefixes),
