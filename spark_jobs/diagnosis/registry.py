@@ -1,7 +1,7 @@
 """The rules of ``rules/``, by id; ``diagnose`` applies them to a sample."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -50,7 +50,7 @@ def diagnose(
     findings: list[Finding] = []
     unknowns: list[Unknown] = []
     rules_by_id = rules_for(type(sample))
-    sample_by_reads: dict[frozenset[str], Sample] = {}
+    sample_by_reads: dict[tuple[str, ...], Sample] = {}
     for id in rules_by_id if only is None else only:
         rule = RULES[id]
         if _has_needs(sample, rule) and rule.reads not in sample_by_reads:
@@ -77,7 +77,7 @@ def _has_needs(sample: Sample, rule: Rule) -> bool:
     return not rule.needs or any(getattr(sample, name) for name in rule.needs)
 
 
-def with_events_read(sample: Sample, reads: frozenset[str]) -> Sample:
+def with_events_read(sample: Sample, reads: Collection[str]) -> Sample:
     if not isinstance(sample, JobWindow) or not sample.events:
         return sample
     events = tuple(event for event in sample.events if event.rule_kind in reads)

@@ -1,9 +1,7 @@
-"""Declares rules and makes their findings. ``@rule`` registers a rule, which gets only the log
-events that it declares (``reads``).
-"""
+"""Declares rules and makes their findings. A rule gets only the log events that it declares."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Protocol, Required, TypedDict, TypeVar, Unpack
 
 from ingest.messages import message
@@ -38,10 +36,11 @@ class Sample(Protocol):
 
 @dataclass(frozen=True)
 class Rule:
-    """``hold_s``: occurrences no further apart than this belong to one episode. ``judges``: the
-    class of sample that ``judge`` takes. ``reads``: kinds of log events. ``needs``: fields of the
-    sample; if all are empty, the rule is not run, and is unknown for lack of ``lacking`` unless the
-    job has ended. ``outlives_job``: its findings stay open until a later attempt runs.
+    """``title`` is a few words, ``summary`` one sentence that says when the rule fires. ``hold_s``:
+    occurrences no further apart than this belong to one episode. ``judges``: the class of sample
+    that ``judge`` takes. ``reads``: kinds of log events. ``needs``: fields of the sample; if all
+    are empty, the rule is not run, and is unknown for lack of ``lacking`` unless the job has ended.
+    ``outlives_job``: its findings stay open until a later attempt runs.
 
     ``fed_by``: a recording of a real Flink below ``tests/fixtures`` in which the rule fires, or a
     test with a real Flink below ``tests`` (``integration/…``). Without it, findings are information
@@ -51,15 +50,23 @@ class Rule:
     id: str
     title: str
     summary: str
-    judge: Callable[[Any, Limits], Iterable[Finding]]
-    hold_s: int
-    thresholds: tuple[Threshold, ...]
+    _: KW_ONLY
+    hold_s: int = DEFAULT_HOLD_S
+    thresholds: Sequence[Threshold] = ()
     judges: type[Sample] = JobWindow
-    reads: frozenset[str] = frozenset()
+    reads: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     lacking: str = ""
     outlives_job: bool = False
     fed_by: str = ""
+    judge: Callable[[Any, Limits], Iterable[Finding]] = lambda sample, limits: ()
+
+    def __call__(self, judge: JudgeT) -> JudgeT:
+        """Registers the rule; decorates the function that judges."""
+        if self.id in RULES:
+            raise ValueError(f"two rules are called {self.id}")
+        RULES[self.id] = replace(self, judge=judge)
+        return judge
 
     @property
     def is_proven(self) -> bool:
@@ -72,45 +79,8 @@ class Rule:
         return self.id.split(".", 1)[0]
 
 
+rule = Rule
 RULES: dict[str, Rule] = {}
-
-
-def rule(
-    id: str,
-    title: str,
-    summary: str,
-    *,
-    hold_s: int = DEFAULT_HOLD_S,
-    thresholds: Iterable[Threshold] = (),
-    reads: Iterable[str] = (),
-    needs: Iterable[str] = (),
-    lacking: str = "",
-    outlives_job: bool = False,
-    fed_by: str = "",
-    judges: type[Sample] = JobWindow,
-) -> Callable[[JudgeT], JudgeT]:
-    """``title`` is a few words, ``summary`` one sentence that says when the rule fires."""
-
-    def register(judge: JudgeT) -> JudgeT:
-        if id in RULES:
-            raise ValueError(f"two rules are called {id}")
-        RULES[id] = Rule(
-            id,
-            title,
-            summary,
-            judge,
-            hold_s,
-            tuple(thresholds),
-            judges,
-            frozenset(reads),
-            tuple(needs),
-            lacking,
-            outlives_job,
-            fed_by,
-        )
-        return judge
-
-    return register
 
 
 class Words(TypedDict, total=False):

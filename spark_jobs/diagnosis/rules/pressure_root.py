@@ -1,3 +1,4 @@
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import join_messages, list_text, message
@@ -182,10 +183,10 @@ def _works(vertex: Subtasks, origin: Origin, name: str) -> str:
 
 
 def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
-    threads: dict[str, float] = {}
+    threads = defaultdict[str, float](float)
     for index in origin.subtasks:
         if (taskmanager := vertex.taskmanager(index)) is not None:
-            threads[taskmanager] = threads.get(taskmanager, 0.0) + (vertex.busy(index) or 0.0)
+            threads[taskmanager] += vertex.busy(index) or 0.0
     return threads
 
 

@@ -40,9 +40,7 @@ class Lag:
     @property
     def excess_share(self) -> float:
         """Excess of arriving over read records, or of the clock over event time."""
-        if self.kind == "event_time":
-            return self.trend.per_s / 1000
-        return self.trend.per_s / self.out_per_s if self.out_per_s else float("inf")
+        return self.trend.per_s / (self.out_per_s or 1 if self.kind == "records" else 1000)
 
 
 @rule(
