@@ -74,6 +74,14 @@ def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]
     ]
 
 
+def savepoints(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:
+    return [
+        checkpoint
+        for checkpoint in checkpoints
+        if checkpoint.outcome == "completed" and checkpoint.is_savepoint
+    ]
+
+
 def consecutive_failures(window: JobWindow) -> int:
     """Failures since the last completed checkpoint or savepoint, which Flink compares with
     ``tolerable-failed-checkpoints``. Failed savepoints count too.

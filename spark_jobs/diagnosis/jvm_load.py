@@ -117,48 +117,42 @@ def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
                 note=note,
             )
         )
-    return JvmCause(tuple(evidence), *_explain(worst, is_collecting, busy[worst.taskmanager_id]))
+    next_step = ""
+    if is_collecting:
+        next_step = message(
+            "First give {where:name} more heap, or create fewer objects: the job's resources page "
+            "shows how much heap is in use after a garbage collection. ",
+            where=worst.where,
+        )
+    sentence = _explain(worst, is_collecting, busy[worst.taskmanager_id])
+    return JvmCause(tuple(evidence), sentence, next_step)
 
 
-def _explain(load: JvmLoad, is_collecting: bool, busy: float) -> tuple[str, str]:
-    """``sentence`` and ``next_step`` of a ``JvmCause``."""
-    if is_collecting and load.gc_ratio is not None:
-        return (
-            message(
-                "The JVM of {where:name} collected garbage for {gc_ratio:share} of the time, which "
-                "stops all its threads.",
-                where=load.where,
-                gc_ratio=load.gc_ratio,
-            ),
-            message(
-                "First give {where:name} more heap, or create fewer objects: the job's "
-                "resources page shows how much heap is in use after a garbage collection. ",
-                where=load.where,
-            ),
+def _explain(load: JvmLoad, is_collecting: bool, busy: float) -> str:
+    if is_collecting:
+        return message(
+            "The JVM of {where:name} collected garbage for {gc_ratio:share} of the time, which "
+            "stops all its threads.",
+            where=load.where,
+            gc_ratio=load.gc_ratio or 0.0,
         )
     if load.cpu_used is None or busy <= 0:
-        return "", ""
+        return ""
     if load.cpu_cores and load.cpu_used >= NEARLY_ALL * load.cpu_cores:
-        return (
-            message(
-                "The JVM of {where:name} used {cpu_used:decimal2} of the {cpu_cores:number} "
-                "processors that it sees: there are no more.",
-                where=load.where,
-                cpu_used=load.cpu_used,
-                cpu_cores=load.cpu_cores,
-            ),
-            "",
+        return message(
+            "The JVM of {where:name} used {cpu_used:decimal2} of the {cpu_cores:number} "
+            "processors that it sees: there are no more.",
+            where=load.where,
+            cpu_used=load.cpu_used,
+            cpu_cores=load.cpu_cores,
         )
     if load.cpu_used < HARDLY * busy:
-        return (
-            message(
-                "The whole JVM of {where:name} used {cpu_used:decimal2} processors while "
-                "{busy:decimal1} of these threads were busy: they wait for something outside, "
-                "a disk or a lock, or the machine has no CPU left for them.",
-                where=load.where,
-                cpu_used=load.cpu_used,
-                busy=busy,
-            ),
-            "",
+        return message(
+            "The whole JVM of {where:name} used {cpu_used:decimal2} processors while "
+            "{busy:decimal1} of these threads were busy: they wait for something outside, "
+            "a disk or a lock, or the machine has no CPU left for them.",
+            where=load.where,
+            cpu_used=load.cpu_used,
+            busy=busy,
         )
-    return "", ""
+    return ""

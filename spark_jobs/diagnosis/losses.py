@@ -12,7 +12,7 @@ from spark_jobs.diagnosis.checkpoint_history import (
     recent,
 )
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Severity, Threshold
-from spark_jobs.diagnosis.rule import Words, job_finding
+from spark_jobs.diagnosis.rule import Rule, Words, job_finding
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 NEVER = 2**31 - 1
@@ -21,12 +21,13 @@ NEVER = 2**31 - 1
 CRITICAL_AT_LEAST = 4
 """A lost share of fewer checkpoints is no trend."""
 
-HOLD_S = 900
-"""Several checkpoints at the usual intervals of up to five minutes."""
 
-
-def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
-    return (
+def loss_rule(
+    outcome: str, title: str, summary: str, *, fed_by: str, reads: tuple[str, ...] = ()
+) -> Rule:
+    """The rule ``checkpoint.<outcome>``."""
+    rule_id = f"checkpoint.{outcome}"
+    thresholds = (
         Threshold(
             f"{rule_id}.look_back_s",
             600,
@@ -59,6 +60,11 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
                 "With one tolerable failure left, the second failure from now restarts the job."
             ),
         ),
+    )
+    # Several checkpoints at the usual intervals of up to five minutes.
+    hold_s = 900
+    return Rule(
+        rule_id, title, summary, hold_s=hold_s, thresholds=thresholds, reads=reads, fed_by=fed_by
     )
 
 

@@ -11,33 +11,28 @@ from spark_jobs.diagnosis.checkpoint_reasons import ReasonWords, words_of
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.losses import (
-    HOLD_S,
     Losses,
     count_text,
     find_losses,
     loss_finding,
-    loss_thresholds,
+    loss_rule,
     missing_evidence,
     vertex_in,
 )
-from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.stack_traces import condensed, without_middle
 from spark_jobs.diagnosis.statistics import counts_of, largest_group
 
-RULE = "checkpoint.declined"
 DECLINES_SHOWN = 20
 VERTICES_SHOWN = 10
 EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
 
 
-@rule(
-    RULE,
+@loss_rule(
+    "declined",
     message("Checkpoints declined"),
     message("Tasks refused or failed their part of a checkpoint."),
     fed_by="windows/1.20.5-E",
-    hold_s=HOLD_S,
-    thresholds=loss_thresholds(RULE),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     losses = find_losses(window, "declined", limits)

@@ -8,20 +8,17 @@ from spark_jobs.diagnosis.barrier_holders import Holder, newest_holder, pressure
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.losses import (
-    HOLD_S,
     count_text,
     find_losses,
     loss_finding,
-    loss_thresholds,
+    loss_rule,
     missing_evidence,
     vertex_in,
 )
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASE_WORDS, PHASES, with_sync_timeout
-from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.topology import Topology
 
-RULE = "checkpoint.expired"
 HOSTS_SHOWN = 50
 WRITE_EVENTS = ("checkpoint_sync_done", "checkpoint_async_started")
 """Only DEBUG logs of TaskManagers have these events."""
@@ -36,7 +33,7 @@ Subtask = tuple[str, int]
 """Name of the vertex, and index of the subtask."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Progress:
     """How far an expired checkpoint came. ``late_ms``: of the last late acknowledgement.
     ``is_complete``: all subtasks acknowledged in the end. ``hung``: subtasks that never did.
@@ -99,13 +96,11 @@ def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
     }
 
 
-@rule(
-    RULE,
+@loss_rule(
+    "expired",
     message("Checkpoints expired"),
     message("Checkpoints did not complete within their time-out."),
     fed_by="windows/1.20.5-F",
-    hold_s=HOLD_S,
-    thresholds=loss_thresholds(RULE),
     reads=WRITE_EVENTS,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:

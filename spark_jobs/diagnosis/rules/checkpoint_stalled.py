@@ -27,11 +27,18 @@ from spark_jobs.diagnosis.statistics import counts_of
 
 RULE = "checkpoint.stalled"
 INTERVALS, CRITICAL = f"{RULE}.intervals", f"{RULE}.critical_times"
-TAKES_NONE = (
-    *("CREATED", "INITIALIZING", "RECONCILING"),
-    *("FINISHED", "CANCELED", "FAILED", "SUSPENDED", "CANCELLING"),
+TAKES_NONE = frozenset(
+    {
+        "CREATED",
+        "INITIALIZING",
+        "RECONCILING",
+        "FINISHED",
+        "CANCELED",
+        "FAILED",
+        "SUSPENDED",
+        "CANCELLING",
+    }
 )
-"""States before and after a job takes checkpoints."""
 TRIGGERS_AT_LEAST = 5
 """Enough to derive the interval if no setting is known."""
 

@@ -22,7 +22,7 @@ SLOW_BUSY = 0.5
 """From this share of time on, a subtask may hold records up."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnevenVertex:
     """``main``: the spread of its records if they are uneven, else of its state."""
 

@@ -29,7 +29,7 @@ _NOT_STARTED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """A snapshot to start from; ``at_ms``: when it was taken, if known."""
 

@@ -43,7 +43,7 @@ Levels = Sequence[tuple[int, int, int]]
 """At the end of each period between restarts: (restarts before it, epoch ms, bytes)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Steps:
     """One kind of memory of one TaskManager."""
 

@@ -25,7 +25,7 @@ back-pressured.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Load:
     """The job's load on one TaskManager. ``busy``: the sum of the busy ratios of its subtasks."""
 

@@ -126,6 +126,8 @@ def _finding(
     vertex = pressure.vertices[origin.vertex_id]
     held_names = list_text(dict.fromkeys(window.brief_name(vertex.vertex_id) for vertex in held))
     jvm = jvm_cause(window, _busy_threads(vertex, origin))
+    held_vertices = (pressure.vertices[held_vertex.vertex_id] for held_vertex in held)
+    is_one_sample = min(one.window.samples for one in (vertex, *held_vertices)) < 2
     cause = message(
         "{works:message}, while {held_names:name} waited for room in the output: records arrive "
         "faster than {name:name} processes them.",
@@ -137,8 +139,8 @@ def _finding(
         window,
         origin.vertex_id,
         RULE,
-        _severity(limits, pressure, origin, held),
-        _confidence(pressure, origin, held),
+        _severity(limits, pressure, held, is_one_sample=is_one_sample),
+        _confidence(vertex, origin, is_one_sample=is_one_sample),
         title=message(
             "{name:name} back-pressures {held_names:name}", name=name, held_names=held_names
         ),
@@ -231,38 +233,27 @@ def _evidence(
         )
 
 
-def _confidence(pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]) -> Confidence:
-    vertex = pressure.vertices[origin.vertex_id]
+def _confidence(vertex: Subtasks, origin: Origin, *, is_one_sample: bool) -> Confidence:
     doubts = (
         (not origin.measured)
         + (not any(vertex.backpressured(index) is not None for index in origin.subtasks))
         + (not origin.full_input)
         + (not origin.agrees)
-        + _is_one_sample(pressure, origin, held)
+        + is_one_sample
     )
     if doubts > 1:
         return "low"
     return "medium" if doubts else "high"
 
 
-def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]) -> bool:
-    vertices = (
-        pressure.vertices[origin.vertex_id],
-        *(pressure.vertices[vertex.vertex_id] for vertex in held),
-    )
-    return min(vertex.window.samples for vertex in vertices) < 2
-
-
 def _severity(
-    limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]
+    limits: Limits, pressure: Pressure, held: Sequence[HeldVertex], *, is_one_sample: bool
 ) -> Severity:
     reaches_source = any(
         vertex.ratio >= limits[CRITICAL] and pressure.topology.is_source(vertex.vertex_id)
         for vertex in held
     )
-    return (
-        "critical" if reaches_source and not _is_one_sample(pressure, origin, held) else "warning"
-    )
+    return "critical" if reaches_source and not is_one_sample else "warning"
 
 
 def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:

@@ -145,7 +145,7 @@ def _within(recent_episodes: Sequence[Episode], at_ms: int, running_ms: int) -> 
     return newest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Host:
     """The host of most failures; its shares of ``failures`` and of ``tasks``."""
 
@@ -154,7 +154,7 @@ class _Host:
     tasks: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Trouble:
     """The fault that began an episode. ``lost``: TaskManagers that were lost in the episode.
     ``cause``: by the exception, or by the reason of the loss (``reason``).

@@ -12,7 +12,7 @@ LOOK_BACK_MS = 600_000
 MOST_FILES = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Attempt:
     """An attempt of a task, or of the job (``task`` None), that did not find ``path``."""
 

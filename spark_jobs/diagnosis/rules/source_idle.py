@@ -18,7 +18,7 @@ READS_WITHIN_MS = 60_000
 """A subtask with a record this recent is reading."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IdleSubtasks:
     """Subtasks that read nothing. ``for_ms``: the longest time without a record; ``missed``:
     records that the slowest active subtask read in it. ``pending``: records not read, None if not

@@ -20,7 +20,7 @@ HELD_RATIO = 0.5
 """Back-pressure for more of the time holds the source back."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lag:
     """The lag of a source: unread ``records``, else ``event_time`` in ms."""
 
@@ -40,7 +40,9 @@ class Lag:
     @property
     def excess_share(self) -> float:
         """Excess of arriving over read records, or of the clock over event time."""
-        return self.trend.per_s / (self.out_per_s or 1 if self.kind == "records" else 1000)
+        if self.kind == "event_time":
+            return self.trend.per_s / 1000
+        return self.trend.per_s / self.out_per_s if self.out_per_s else float("inf")
 
 
 @rule(
@@ -123,8 +125,7 @@ def _growing_lag(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag
         or window.at_ms - min(at_ms for at_ms, _ in earlier) < limits[GROWING]
     ):
         return None
-    kind: Literal["records", "event_time"] = "event_time" if pending is None else "records"
-    return Lag(vertex, kind, current, out_per_s, trend)
+    return Lag(vertex, "event_time" if pending is None else "records", current, out_per_s, trend)
 
 
 def _past_lag(past: VertexPast, subtasks: int) -> float | None:

@@ -16,7 +16,7 @@ FINAL_WATERMARK_MS = 2**62
 """An input that has ended sends Long.MAX_VALUE."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stall:
     vertex: VertexWindow
     watermark_ms: int
@@ -24,7 +24,7 @@ class Stall:
     records_in_per_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SilentInput:
     """Subtasks that emit nothing; ``subtasks`` is empty if all of the vertex do."""
 
