@@ -5,14 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FailureReason:
-    """A reason of ``CheckpointException``. ``preflight``: refused before a task was triggered.
-    ``counts``: it counts as a tolerable failure (Flink 2.3).
-    """
+    """A reason of ``CheckpointException``."""
 
     code: str
     text: str
-    preflight: bool
-    counts: bool
 
 
 _PREFLIGHT = (
@@ -62,22 +58,9 @@ _AFTER_TRIGGER = (
     ("FINALIZE_CHECKPOINT_FAILURE", "Failure to finalize checkpoint."),
     ("TRIGGER_CHECKPOINT_FAILURE", "Trigger checkpoint failure."),
 )
-_COUNTED = frozenset(
-    {
-        "CHECKPOINT_ASYNC_EXCEPTION",
-        "CHECKPOINT_DECLINED",
-        "CHECKPOINT_EXPIRED",
-        "EXCEPTION",
-        "FINALIZE_CHECKPOINT_FAILURE",
-        "IO_EXCEPTION",
-    }
-)
-REASONS: tuple[FailureReason, ...] = tuple(
-    FailureReason(code, text, is_preflight, code in _COUNTED)
-    for is_preflight, sentences in ((True, _PREFLIGHT), (False, _AFTER_TRIGGER))
-    for code, text in sentences
-)
+REASONS = tuple(FailureReason(code, text) for code, text in (*_PREFLIGHT, *_AFTER_TRIGGER))
 PREFLIGHT: frozenset[str] = frozenset(code for code, _ in _PREFLIGHT)
+"""Refused before a task was triggered."""
 
 FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
     ("TOLERABLE_FAILURES_EXCEEDED", "Exceeded checkpoint tolerable failure threshold"),

@@ -18,7 +18,7 @@ COUNTED_REASONS = frozenset(
         "FINALIZE_CHECKPOINT_FAILURE",
     }
 )
-"""Reasons that count towards ``tolerable-failed-checkpoints``."""
+"""Reasons that count towards ``tolerable-failed-checkpoints`` (Flink 2.3)."""
 
 INCREMENTAL_SIZE_SINCE = (1, 15)
 """REST reports full and uploaded size separately."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.flink_logs.reasons import REASONS
+from ingest.flink_logs.reasons import PREFLIGHT, REASONS
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS
 from spark_jobs.diagnosis.checkpoint_reasons import REASON_WORDS
@@ -183,8 +183,9 @@ def test_every_threshold_of_a_rule_carries_its_name_and_a_reason_and_allows_its_
         assert threshold.reason.endswith(".")
 
 
-def test_reasons_that_count_are_those_that_the_logs_know():
-    assert {reason.code for reason in REASONS if reason.counts} == COUNTED_REASONS
+def test_the_logs_know_the_reasons_that_count_and_of_refusals_only_io_problems_do():
+    assert {reason.code for reason in REASONS} >= COUNTED_REASONS
+    assert {"IO_EXCEPTION", "EXCEPTION"} == COUNTED_REASONS & PREFLIGHT
 
 
 def test_every_reason_of_a_lost_checkpoint_has_words():
