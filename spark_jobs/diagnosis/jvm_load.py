@@ -2,7 +2,7 @@
 collection, a lock or an answer is busy in Flink's metrics, but uses no CPU.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ingest.messages import message
@@ -25,7 +25,6 @@ class JvmLoad:
 
     taskmanager_id: str
     host: str | None
-    at_ms: int
     gc_ratio: float | None
     cpu_used: float | None
     cpu_cores: float | None
@@ -44,12 +43,11 @@ class JvmCause:
     next_step: str = ""
 
 
-def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
+def _loads(window: JobWindow) -> Iterator[JvmLoad]:
     """Load of each TaskManager between two samples, the newer one in this window."""
     samples_by_name: dict[str, list[TaskManagerSample]] = {}
     for sample in sorted(window.taskmanagers, key=lambda sample: sample.at_ms):
         samples_by_name.setdefault(sample.taskmanager_id, []).append(sample)
-    loads = {}
     for name, samples in samples_by_name.items():
         newest = samples[-1]
         earlier = [
@@ -59,8 +57,7 @@ def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
             gc, cpu = (_rate(earlier[-1], newest, counter) for counter in ("gc_ms", "cpu_ms"))
             # Concurrent collectors count the same time twice.
             gc = None if gc is None else min(gc, 1.0)
-            loads[name] = JvmLoad(name, newest.host, newest.at_ms, gc, cpu, newest.cpu_cores)
-    return loads
+            yield JvmLoad(name, newest.host, gc, cpu, newest.cpu_cores)
 
 
 def _rate(earlier: TaskManagerSample, later: TaskManagerSample, counter: str) -> float | None:
@@ -83,7 +80,7 @@ def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
     """The JVM that collects most, else the one with most busy threads. ``busy``: their number by
     TaskManager.
     """
-    loads = [load for name, load in jvm_loads(window).items() if name in busy]
+    loads = [load for load in _loads(window) if load.taskmanager_id in busy]
     loads_with_gc = [load for load in loads if load.gc_ratio is not None]
     if not loads:
         return JvmCause()

@@ -226,7 +226,6 @@ class Annotation:
     at_ms: int
     kind: str
     subject: str = ""
-    label: str | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.stack_traces import is_own
 _TASK = re.compile(
     r"(?!OutputFlusher for |(?:System )?Time Trigger for |Channel state writer )(?:Legacy Source "
     r"Thread - )?"
-    r"(?P<task>.*) \((?P<subtask>\d{1,9})/(?P<parallelism>\d{1,9})\)(?:#(?P<attempt>\d{1,9}))?$"
+    r"(?P<task>.*) \((?P<subtask>\d{1,9})/\d{1,9}\)(?:#\d{1,9})?$"
 )
 """Flink's name of a task's thread, before 1.13 without the attempt. Threads that serve a task begin
 with a name of their own.
@@ -59,21 +59,11 @@ class DumpedThread:
 class TaskName:
     task: str
     subtask: int
-    parallelism: int
-    attempt: int | None
 
 
 def task_of(name: str) -> TaskName | None:
     match = _TASK.match(name)
-    if match is None:
-        return None
-    attempt = match["attempt"]
-    return TaskName(
-        match["task"],
-        int(match["subtask"]) - 1,
-        int(match["parallelism"]),
-        int(attempt) if attempt else None,
-    )
+    return TaskName(match["task"], int(match["subtask"]) - 1) if match else None
 
 
 def own_method(thread: DumpedThread) -> str | None:
