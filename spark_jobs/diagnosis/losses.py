@@ -202,7 +202,7 @@ def _consequence(losses: Losses) -> str:
 
 def vertex_in(document: Mapping[str, Any]) -> str:
     """The vertex of a decline or of missing acknowledgements; may be empty."""
-    return document.get("vertex_name") or document.get("vertex_id") or ""
+    return str(document.get("vertex_name") or document.get("vertex_id") or "")
 
 
 def missing_evidence(vertex: Mapping[str, Any], note: str) -> Evidence:

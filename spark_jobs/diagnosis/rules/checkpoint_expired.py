@@ -195,7 +195,7 @@ def _progress_evidence(progress: Progress) -> Iterator[Evidence]:
 
 
 def _count(vertex: Missing) -> int:
-    return vertex.get("count") or 0
+    return int(vertex.get("count") or 0)
 
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
