@@ -90,7 +90,7 @@ def doing(thread: DumpedThread) -> str:
         and thread.state != "RUNNABLE"
     ):
         return _IDLE
-    is_waiting = thread.state != "RUNNABLE" or (methods[:1] and methods[0] in _WAITING_METHODS)
+    is_waiting = thread.state != "RUNNABLE" or (methods and methods[0] in _WAITING_METHODS)
     return message("waits") if is_waiting else message("runs")
 
 

@@ -65,8 +65,7 @@ def uploads_of(window: JobWindow) -> list[Upload]:
     reports_one_size = _reports_one_size(window, checkpoints)
     breaks = [annotation.at_ms for annotation in window.annotations if annotation.kind in BREAKS]
     uploads: list[Upload] = []
-    previous: CheckpointSample | None = None
-    for sample in checkpoints:
+    for previous, sample in zip([None, *checkpoints], checkpoints, strict=False):
         earlier = [point for point in all_savepoints if point.ended_ms <= sample.trigger_time_ms]
         full_bytes = sample.state_bytes
         if full_bytes is None and reports_one_size:
@@ -80,7 +79,6 @@ def uploads_of(window: JobWindow) -> list[Upload]:
         uploads.append(
             Upload(sample, full_bytes, earlier[-1] if is_after_savepoint else None, follows_break)
         )
-        previous = sample
     return uploads
 
 
