@@ -33,19 +33,12 @@ def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
     return checkpoint.trigger_time_ms, checkpoint.checkpoint_id
 
 
-def has_checkpoints(window: JobWindow) -> bool:
-    """Raises NotJudged if no checkpoint is known although checkpoints may be enabled."""
+def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
+    """Checkpoints that ended in the last ``look_back_s``, by time of trigger. Raises NotJudged if
+    no checkpoint is known although checkpoints may be enabled.
+    """
     if not window.checkpoints and not checkpoints_are_off(window):
         raise NotJudged(message("no checkpoint of this job has been seen"))
-    return bool(window.checkpoints)
-
-
-def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
-    """Checkpoints that ended in the last ``look_back_s``, by time of trigger. Raises NotJudged like
-    ``has_checkpoints``.
-    """
-    if not has_checkpoints(window):
-        return []
     since_ms = window.at_ms - look_back_s * 1000
     return [sample for sample in _ended(window.checkpoints) if sample.ended_ms >= since_ms]
 
@@ -60,7 +53,7 @@ def _ended(checkpoints: Sequence[CheckpointSample]) -> list[CheckpointSample]:
 @caches_last_result()
 def completed_lately(window: JobWindow) -> list[CheckpointSample]:
     """Within half an hour: at least three at the usual intervals of up to ten minutes. Without
-    savepoints, by time of trigger. Raises NotJudged like ``has_checkpoints``.
+    savepoints, by time of trigger. Raises NotJudged like ``recent``.
     """
     return completed(recent(window, 1_800))
 
