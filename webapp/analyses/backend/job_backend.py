@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
+from ingest import records
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
 from ingest.flink_rest.versions import release
 from ingest.messages import message
@@ -125,7 +126,9 @@ Rows = list[dict[str, Any]]
 LOOK_BACK = timedelta(minutes=10)
 MOST_SAMPLES = 20_000
 FIGURES = tuple(
-    field.name for field in fields(VertexGauges) if field.name not in ("vertex_id", "at_ms")
+    field.name
+    for field in fields(records.VertexGauges)
+    if field.name not in ("job_id", "vertex_id", "ts")
 )
 INPUT_FIGURES = ("input1_watermark_ms", "input2_watermark_ms")
 BUFFER_FIGURES = ("debloated_buffer_bytes", "buffers_consumed_in_ms")
