@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import zip_longest
 from math import inf
 from typing import TypeVar
 
@@ -69,10 +70,10 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
         until_ms = at_ms
     groups.reverse()
     ends = _ends(window)
-    next_restarts = [*(restarts[0] for restarts, _ended_ms in groups[1:]), None]
+    next_restarts = [restarts[0] for restarts, _ended_ms in groups[1:]]
     all_episodes = [
         _episode(window, restarts, ends.get(restarts[0], ended_ms), next_ms)
-        for (restarts, ended_ms), next_ms in zip(groups, next_restarts, strict=True)
+        for (restarts, ended_ms), next_ms in zip_longest(groups, next_restarts)
     ]
     return [
         episode
