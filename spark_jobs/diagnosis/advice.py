@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ingest.messages import message, plural
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.duration_history import Durations, durations_of, rounded_up_ms
 from spark_jobs.diagnosis.samples import CheckpointSample
 from spark_jobs.diagnosis.statistics import quantile
@@ -125,11 +125,7 @@ def timeout_advice(history: Durations, settings: InForce) -> Advice:
         )
     return Advice(
         advised_ms,
-        message(
-            "{basis:message}; {would_fail:text}",
-            basis=basis,
-            would_fail=_would_fail(history, advised_ms),
-        ),
+        join_messages((basis, _would_fail(history, advised_ms)), "; "),
     )
 
 

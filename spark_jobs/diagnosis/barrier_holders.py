@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ingest.messages import brief
-from spark_jobs.diagnosis.findings import Limits, NotJudged
+from ingest.messages import brief, message
+from spark_jobs.diagnosis.findings import Evidence, Limits
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, VertexPast
 from spark_jobs.diagnosis.topology import Topology
@@ -30,6 +30,10 @@ class Holder:
     @property
     def brief(self) -> str:
         return brief(self.name)
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(message("barrier held by"), self.name, note=" → ".join(self.path))
 
     def as_data(self) -> dict[str, Any]:
         return {
@@ -73,31 +77,18 @@ def _holder_of(window: JobWindow, limits: Limits, checkpoint: CheckpointSample) 
 def _present_holder(window: JobWindow, limits: Limits) -> Holder | None:
     if not pressure_is_known(window):
         return None
-    try:
-        pressure = pressure_of(
-            replace(window, terminal=False) if window.terminal else window, limits
-        )
-    except NotJudged:
-        return None
-    blocked = {
-        vertex_id: tuple(sorted(held_vertex.vertex_id for held_vertex, _path in ways))
+    running = replace(window, terminal=False) if window.terminal else window
+    pressure = pressure_of(running, limits)
+    candidates = {
+        vertex_id: {held.vertex_id: path for held, path in ways}
         for vertex_id in pressure.roots
         if (ways := pressure.ways_to(vertex_id))
     }
-    if not blocked:
+    if not candidates:
         return None
-    vertex_id = min(blocked, key=lambda id: (-len(blocked[id]), id))
-    paths = (path for _held, path in pressure.ways_to(vertex_id))
-    longest = max(paths, key=lambda path: (len(path), path))
-    names = tuple(window.vertex_name(id) for id in longest)
-    return Holder(
-        vertex_id,
-        window.vertex_name(vertex_id),
-        blocked[vertex_id],
-        names,
-        window.at_ms,
-        pressure.roots[vertex_id].measured,
-    )
+    vertex_id = min(candidates, key=lambda id: (-len(candidates[id]), id))
+    is_measured = pressure.roots[vertex_id].measured
+    return _holder(window, vertex_id, candidates[vertex_id], window.at_ms, is_measured)
 
 
 def _past_holder(
@@ -120,20 +111,24 @@ def _past_holder(
     vertex_id = min(
         candidates, key=lambda id: (not vertices[id].busy_share, -len(candidates[id]), id)
     )
-    paths = candidates[vertex_id]
+    is_measured = vertices[vertex_id].busy_share is not None
+    return _holder(window, vertex_id, candidates[vertex_id], at_ms, is_measured)
+
+
+def _holder(
+    window: JobWindow,
+    vertex_id: str,
+    paths: Mapping[str, tuple[str, ...]],
+    at_ms: int,
+    is_busy_known: bool,
+) -> Holder:
+    """``paths``: blocked vertex → the ids from that vertex to the holder."""
     longest = max(paths.values(), key=lambda path: (len(path), path))
-    return Holder(
-        vertex_id,
-        window.vertex_name(vertex_id),
-        tuple(sorted(paths)),
-        tuple(window.vertex_name(id) for id in longest),
-        at_ms,
-        vertices[vertex_id].busy_share is not None,
-    )
+    names = tuple(map(window.vertex_name, longest))
+    return Holder(vertex_id, names[-1], tuple(sorted(paths)), names, at_ms, is_busy_known)
 
 
 def _paths_to(origin: str, topology: Topology, blocked: set[str]) -> dict[str, tuple[str, ...]]:
-    """Blocked vertex upstream → the ids from that vertex to the origin."""
     paths: dict[str, tuple[str, ...]] = {origin: (origin,)}
     waiting = [origin]
     for target in waiting:  # grows during the loop

@@ -18,7 +18,7 @@ COUNTED_REASONS = frozenset(
         "FINALIZE_CHECKPOINT_FAILURE",
     }
 )
-"""Reasons that count towards ``tolerable-failed-checkpoints``."""
+"""Reasons that count towards ``tolerable-failed-checkpoints`` (Flink 2.3)."""
 
 INCREMENTAL_SIZE_SINCE = (1, 15)
 """REST reports full and uploaded size separately."""
@@ -33,33 +33,29 @@ def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
     return checkpoint.trigger_time_ms, checkpoint.checkpoint_id
 
 
-def has_checkpoints(window: JobWindow) -> bool:
-    """Raises NotJudged if no checkpoint is known although checkpoints may be enabled."""
+def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
+    """Checkpoints that ended in the last ``look_back_s``, by time of trigger. Raises NotJudged if
+    no checkpoint is known although checkpoints may be enabled.
+    """
     if not window.checkpoints and not checkpoints_are_off(window):
         raise NotJudged(message("no checkpoint of this job has been seen"))
-    return bool(window.checkpoints)
-
-
-def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
-    """Checkpoints that ended in the last ``look_back_s``, by time of trigger. Raises NotJudged like
-    ``has_checkpoints``.
-    """
-    if not has_checkpoints(window):
-        return []
     since_ms = window.at_ms - look_back_s * 1000
+    return [sample for sample in _ended(window.checkpoints) if sample.ended_ms >= since_ms]
+
+
+@caches_last_result()
+def _ended(checkpoints: Sequence[CheckpointSample]) -> list[CheckpointSample]:
     return sorted(
-        (
-            checkpoint
-            for checkpoint in window.checkpoints
-            if checkpoint.outcome != "in_progress" and checkpoint.ended_ms >= since_ms
-        ),
-        key=by_time,
+        (sample for sample in checkpoints if sample.outcome != "in_progress"), key=by_time
     )
 
 
 @caches_last_result()
-def outcomes_of(checkpoints: Sequence[CheckpointSample]) -> frozenset[str]:
-    return frozenset(checkpoint.outcome for checkpoint in checkpoints)
+def completed_lately(window: JobWindow) -> list[CheckpointSample]:
+    """Within half an hour: at least three at the usual intervals of up to ten minutes. Without
+    savepoints, by time of trigger. Raises NotJudged like ``recent``.
+    """
+    return completed(recent(window, 1_800))
 
 
 def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:
@@ -68,6 +64,14 @@ def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]
         checkpoint
         for checkpoint in checkpoints
         if checkpoint.outcome == "completed" and not checkpoint.is_savepoint
+    ]
+
+
+def savepoints(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:
+    return [
+        checkpoint
+        for checkpoint in checkpoints
+        if checkpoint.outcome == "completed" and checkpoint.is_savepoint
     ]
 
 

@@ -1,13 +1,15 @@
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_jobs.diagnosis.samples import CheckpointSample
 from spark_jobs.diagnosis.statistics import quantile
 
-_SECONDS = (1, 2, 3, 5, 10, 15, 20, 30)
-_MINUTES = (60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700)
-_HOURS = (3_600, 7_200, 10_800, 21_600, 43_200, 86_400)
-_STEPS_MS = [1_000 * step_s for step_s in (*_SECONDS, *_MINUTES, *_HOURS)]
+_STEPS_MS = [
+    *(1_000 * seconds for seconds in (1, 2, 3, 5, 10, 15, 20, 30)),
+    *(60_000 * minutes for minutes in (1, 2, 3, 5, 10, 15, 20, 30, 45)),
+    *(3_600_000 * hours for hours in (1, 2, 3, 6, 12, 24)),
+]
 """Round durations, as people write settings."""
 
 
@@ -31,23 +33,21 @@ class Durations:
 
 def durations_of(history: Iterable[CheckpointSample], timeout_ms: int | None) -> Durations:
     """``timeout_ms``: for expired checkpoints without a duration."""
-    durations: dict[tuple[str, bool], list[int]] = {}
+    durations = defaultdict[tuple[str, bool], list[int]](list)
     triggers_ms = []
     for sample in history:
         duration_ms = sample.end_to_end_ms
         if duration_ms is None and sample.outcome == "expired":
             duration_ms = timeout_ms
         if duration_ms is not None:
-            durations.setdefault((sample.outcome, bool(sample.is_savepoint)), []).append(
-                duration_ms
-            )
+            durations[sample.outcome, bool(sample.is_savepoint)].append(duration_ms)
         if sample.outcome == "completed" and not sample.is_savepoint:
             triggers_ms.append(sample.trigger_time_ms)
     return Durations(
-        tuple(durations.get(("completed", False), ())),
-        tuple(durations.get(("completed", True), ())),
-        tuple(durations.get(("expired", False), ())),
-        len(durations.get(("expired", True), ())),
+        tuple(durations["completed", False]),
+        tuple(durations["completed", True]),
+        tuple(durations["expired", False]),
+        len(durations["expired", True]),
         max(triggers_ms) - min(triggers_ms) if triggers_ms else 0,
     )
 

@@ -23,47 +23,24 @@ class FedSample:
     """
 
     vertex_id: str
-    at_ms: int
     sent_ms: Mapping[str, int | None]
     unknown_because: UnknownBecause | None
 
-    @property
-    def known_ms(self) -> dict[str, int]:
-        return {feeder: sent_ms for feeder, sent_ms in self.sent_ms.items() if sent_ms is not None}
 
-    @property
-    def slowest(self) -> str:
-        return min(self.known_ms, key=self.known_ms.__getitem__)
-
-    @property
-    def fastest(self) -> str:
-        return max(self.known_ms, key=self.known_ms.__getitem__)
-
-    @property
-    def apart_ms(self) -> int:
-        return self.known_ms[self.fastest] - self.known_ms[self.slowest]
-
-
-def fed_samples(
+def newest_fed_sample(
     vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
-) -> list[FedSample]:
-    if len(feeders) < 2:
-        return []
-    fed: list[FedSample] = []
-    for sample in samples.get(vertex_id, ()):
+) -> FedSample | None:
+    """``samples``: by vertex, oldest first. None if the vertex reports no event time."""
+    for sample in reversed(samples.get(vertex_id, ())):
         if sample.received_watermark_ms is not None:
             sent_ms = {
                 feeder: _sent_ms(samples.get(feeder, ()), sample.at_ms) for feeder in feeders
             }
-            fed.append(
-                FedSample(
-                    vertex_id,
-                    sample.at_ms,
-                    sent_ms,
-                    _why_unknown(sample.received_watermark_ms, sample.sent_watermark_ms, sent_ms),
-                )
+            why_unknown = _why_unknown(
+                sample.received_watermark_ms, sample.sent_watermark_ms, sent_ms
             )
-    return fed
+            return FedSample(vertex_id, sent_ms, why_unknown)
+    return None
 
 
 def is_waited_for(slow_ms: int, fast_ms: int, forwarded_ms: int) -> bool:
@@ -79,11 +56,8 @@ def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
         for sample in samples
         if sample.sent_watermark_ms is not None and abs(sample.at_ms - at_ms) <= PAIRED_MS
     ]
-    return (
-        min(candidates, key=lambda gauges: abs(gauges.at_ms - at_ms)).sent_watermark_ms
-        if candidates
-        else None
-    )
+    nearest = min(candidates, key=lambda sample: abs(sample.at_ms - at_ms), default=None)
+    return nearest.sent_watermark_ms if nearest else None
 
 
 def _why_unknown(

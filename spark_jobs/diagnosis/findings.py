@@ -9,6 +9,8 @@ Confidence = Literal["low", "medium", "high"]
 SubjectKind = Literal[
     "job", "vertex", "subtask", "taskmanager", "checkpoint", "cluster", "root", "store", "weir"
 ]
+Subject = tuple[SubjectKind, str, str]
+"""Kind, id and name."""
 
 CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 
@@ -91,13 +93,6 @@ class Threshold:
     minimum: float
     maximum: float
     reason: str
-
-    def __post_init__(self) -> None:
-        if not self.allows(self.default):
-            raise ValueError(
-                f"{self.key}: the default {self.default} is not within "
-                f"{self.minimum}..{self.maximum}"
-            )
 
     def allows(self, value: float) -> bool:
         return self.minimum <= value <= self.maximum

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from ingest.messages import message
 from spark_jobs.diagnosis.consequences import CONSEQUENCES
 
 MIN_REACH = timedelta(minutes=5)
@@ -245,20 +244,15 @@ def _vertices(
 
 def _shared_names(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
     if rule in ("restart.loop", "restart.taskmanager_lost"):
-        yield from (
-            message("taskmanager {name:name}", name=name)
-            for name in _texts(data.get("lost_taskmanagers"))
-        )
+        yield from (f"taskmanager {name}" for name in _texts(data.get("lost_taskmanagers")))
     elif rule == "checkpoint.declined":
         hosts = {row.get("host") for row in _rows(data.get("declines"))}
         host = hosts.pop() if len(hosts) == 1 else None
         if host and data.get("reason"):
-            yield message("host {host:name} {data:name}", host=str(host), data=str(data["reason"]))
+            yield f"host {host} {data['reason']}"
     elif rule == "restore.missing_file":
-        yield from (
-            message("file {path:name}", path=path)
-            for path in _texts([row.get("path") for row in _rows(data.get("files"))])
-        )
+        paths = _texts([row.get("path") for row in _rows(data.get("files"))])
+        yield from (f"file {path}" for path in paths)
     elif rule == "store.faults":
         yield from _texts([data.get("shared")])
     elif rule == "collect.blind":

@@ -2,7 +2,7 @@
 collection, a lock or an answer is busy in Flink's metrics, but uses no CPU.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ingest.messages import message
@@ -25,7 +25,6 @@ class JvmLoad:
 
     taskmanager_id: str
     host: str | None
-    at_ms: int
     gc_ratio: float | None
     cpu_used: float | None
     cpu_cores: float | None
@@ -44,12 +43,11 @@ class JvmCause:
     next_step: str = ""
 
 
-def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
+def _loads(window: JobWindow) -> Iterator[JvmLoad]:
     """Load of each TaskManager between two samples, the newer one in this window."""
     samples_by_name: dict[str, list[TaskManagerSample]] = {}
     for sample in sorted(window.taskmanagers, key=lambda sample: sample.at_ms):
         samples_by_name.setdefault(sample.taskmanager_id, []).append(sample)
-    loads = {}
     for name, samples in samples_by_name.items():
         newest = samples[-1]
         earlier = [
@@ -59,8 +57,7 @@ def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
             gc, cpu = (_rate(earlier[-1], newest, counter) for counter in ("gc_ms", "cpu_ms"))
             # Concurrent collectors count the same time twice.
             gc = None if gc is None else min(gc, 1.0)
-            loads[name] = JvmLoad(name, newest.host, newest.at_ms, gc, cpu, newest.cpu_cores)
-    return loads
+            yield JvmLoad(name, newest.host, gc, cpu, newest.cpu_cores)
 
 
 def _rate(earlier: TaskManagerSample, later: TaskManagerSample, counter: str) -> float | None:
@@ -83,7 +80,7 @@ def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
     """The JVM that collects most, else the one with most busy threads. ``busy``: their number by
     TaskManager.
     """
-    loads = [load for name, load in jvm_loads(window).items() if name in busy]
+    loads = [load for load in _loads(window) if load.taskmanager_id in busy]
     loads_with_gc = [load for load in loads if load.gc_ratio is not None]
     if not loads:
         return JvmCause()
@@ -117,48 +114,42 @@ def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
                 note=note,
             )
         )
-    return JvmCause(tuple(evidence), *_explain(worst, is_collecting, busy[worst.taskmanager_id]))
+    next_step = ""
+    if is_collecting:
+        next_step = message(
+            "First give {where:name} more heap, or create fewer objects: the job's resources page "
+            "shows how much heap is in use after a garbage collection. ",
+            where=worst.where,
+        )
+    sentence = _explain(worst, is_collecting, busy[worst.taskmanager_id])
+    return JvmCause(tuple(evidence), sentence, next_step)
 
 
-def _explain(load: JvmLoad, is_collecting: bool, busy: float) -> tuple[str, str]:
-    """``sentence`` and ``next_step`` of a ``JvmCause``."""
-    if is_collecting and load.gc_ratio is not None:
-        return (
-            message(
-                "The JVM of {where:name} collected garbage for {gc_ratio:share} of the time, which "
-                "stops all its threads.",
-                where=load.where,
-                gc_ratio=load.gc_ratio,
-            ),
-            message(
-                "First give {where:name} more heap, or create fewer objects: the job's "
-                "resources page shows how much heap is in use after a garbage collection. ",
-                where=load.where,
-            ),
+def _explain(load: JvmLoad, is_collecting: bool, busy: float) -> str:
+    if is_collecting:
+        return message(
+            "The JVM of {where:name} collected garbage for {gc_ratio:share} of the time, which "
+            "stops all its threads.",
+            where=load.where,
+            gc_ratio=load.gc_ratio or 0.0,
         )
     if load.cpu_used is None or busy <= 0:
-        return "", ""
+        return ""
     if load.cpu_cores and load.cpu_used >= NEARLY_ALL * load.cpu_cores:
-        return (
-            message(
-                "The JVM of {where:name} used {cpu_used:decimal2} of the {cpu_cores:number} "
-                "processors that it sees: there are no more.",
-                where=load.where,
-                cpu_used=load.cpu_used,
-                cpu_cores=load.cpu_cores,
-            ),
-            "",
+        return message(
+            "The JVM of {where:name} used {cpu_used:decimal2} of the {cpu_cores:number} "
+            "processors that it sees: there are no more.",
+            where=load.where,
+            cpu_used=load.cpu_used,
+            cpu_cores=load.cpu_cores,
         )
     if load.cpu_used < HARDLY * busy:
-        return (
-            message(
-                "The whole JVM of {where:name} used {cpu_used:decimal2} processors while "
-                "{busy:decimal1} of these threads were busy: they wait for something outside, "
-                "a disk or a lock, or the machine has no CPU left for them.",
-                where=load.where,
-                cpu_used=load.cpu_used,
-                busy=busy,
-            ),
-            "",
+        return message(
+            "The whole JVM of {where:name} used {cpu_used:decimal2} processors while "
+            "{busy:decimal1} of these threads were busy: they wait for something outside, "
+            "a disk or a lock, or the machine has no CPU left for them.",
+            where=load.where,
+            cpu_used=load.cpu_used,
+            busy=busy,
         )
-    return "", ""
+    return ""

@@ -1,20 +1,18 @@
 """Lost checkpoints of one outcome: number, share, and how many more the job tolerates."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
-from ingest.messages import message, plural
+from ingest.messages import brief, join_messages, message, plural
 from spark_jobs.diagnosis.checkpoint_history import (
     FAILED_OUTCOMES,
     NO_ID,
     consecutive_failures,
-    has_checkpoints,
-    outcomes_of,
     recent,
 )
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Severity, Threshold
-from spark_jobs.diagnosis.rule import Words, job_finding
+from spark_jobs.diagnosis.rule import Rule, Words, job_finding
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 NEVER = 2**31 - 1
@@ -23,12 +21,13 @@ NEVER = 2**31 - 1
 CRITICAL_AT_LEAST = 4
 """A lost share of fewer checkpoints is no trend."""
 
-HOLD_S = 900
-"""Several checkpoints at the usual intervals of up to five minutes."""
 
-
-def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
-    return (
+def loss_rule(
+    outcome: str, title: str, summary: str, *, fed_by: str, reads: tuple[str, ...] = ()
+) -> Rule:
+    """The rule ``checkpoint.<outcome>``."""
+    rule_id = f"checkpoint.{outcome}"
+    thresholds = (
         Threshold(
             f"{rule_id}.look_back_s",
             600,
@@ -62,20 +61,27 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
             ),
         ),
     )
+    # Several checkpoints at the usual intervals of up to five minutes.
+    hold_s = 900
+    return Rule(
+        rule_id, title, summary, hold_s=hold_s, thresholds=thresholds, reads=reads, fed_by=fed_by
+    )
 
 
 @dataclass(frozen=True)
 class Losses:
     """``lost``: checkpoints with the rule's outcome, oldest first. ``periodic``: number of
     checkpoints without savepoints; ``periodic_lost``: how many of these were lost. ``consecutive``:
-    failures in a row that Flink counts; it allows ``tolerable``.
+    failures in a row that Flink counts.
     """
 
+    window: JobWindow
+    rule: str
+    limits: Limits
     lost: tuple[CheckpointSample, ...]
     periodic: int
     periodic_lost: int
     consecutive: int
-    tolerable: int | None
 
     @property
     def newest(self) -> CheckpointSample:
@@ -87,18 +93,26 @@ class Losses:
 
     @property
     def tolerance_left(self) -> int | None:
-        return (
-            None
-            if self.tolerable is None or self.tolerable >= NEVER
-            else max(0, self.tolerable - self.consecutive)
-        )
+        tolerable = self.window.config.tolerable_failed
+        if tolerable is None or tolerable >= NEVER:
+            return None
+        return max(0, tolerable - self.consecutive)
+
+    @property
+    def severity(self) -> Severity:
+        left, limits = self.tolerance_left, self.limits
+        if left is not None and self.consecutive and left <= limits[f"{self.rule}.tolerance_left"]:
+            return "critical"
+        is_high = self.share >= limits[f"{self.rule}.critical_share"]
+        return "critical" if is_high and self.periodic >= CRITICAL_AT_LEAST else "warning"
 
 
-def find_losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
-    """None if no checkpoint has this outcome. Raises NotJudged if no checkpoint is known."""
-    if has_checkpoints(window) and outcome not in outcomes_of(window.checkpoints):
-        return None
-    ended = recent(window, look_back_s)
+def find_losses(window: JobWindow, outcome: str, limits: Limits) -> Losses | None:
+    """For the rule ``checkpoint.<outcome>``: None if no checkpoint has this outcome. Raises
+    NotJudged if no checkpoint is known.
+    """
+    rule = f"checkpoint.{outcome}"
+    ended = recent(window, limits[f"{rule}.look_back_s"])
     lost = tuple(sample for sample in ended if sample.outcome == outcome)
     if not lost:
         return None
@@ -107,33 +121,14 @@ def find_losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses |
         for sample in ended
         if not sample.is_savepoint and sample.outcome in ("completed", *FAILED_OUTCOMES)
     ]
+    lost_of_judged = sum(sample.outcome != "completed" for sample in judged)
     return Losses(
-        lost=lost,
-        periodic=len(judged),
-        periodic_lost=sum(sample.outcome != "completed" for sample in judged),
-        consecutive=consecutive_failures(window),
-        tolerable=window.config.tolerable_failed,
+        window, rule, limits, lost, len(judged), lost_of_judged, consecutive_failures(window)
     )
 
 
-def severity_of(losses: Losses, rule_id: str, limits: Limits) -> Severity:
-    tolerance = losses.tolerance_left
-    if (
-        tolerance is not None
-        and losses.consecutive
-        and tolerance <= limits[f"{rule_id}.tolerance_left"]
-    ):
-        return "critical"
-    if losses.periodic < CRITICAL_AT_LEAST:
-        return "warning"
-    return "critical" if losses.share >= limits[f"{rule_id}.critical_share"] else "warning"
-
-
 def loss_finding(
-    window: JobWindow,
-    rule_id: str,
     losses: Losses,
-    limits: Limits,
     *,
     confidence: Confidence,
     counted_as: str,
@@ -143,27 +138,24 @@ def loss_finding(
     checkpoint_ids = [
         sample.checkpoint_id for sample in losses.lost if sample.checkpoint_id != NO_ID
     ]
-    words["next_step"] = message(
-        "{next_step:text} {consequence:text}",
-        next_step=words["next_step"],
-        consequence=_consequence(losses),
-    )
+    words["next_step"] = join_messages((words["next_step"], _consequence(losses)), " ")
     words["seen_at_ms"] = losses.newest.ended_ms
     words["began_at_ms"] = min(sample.ended_ms for sample in losses.lost)
-    words["evidence"] = (*_evidence(losses, rule_id, limits, counted_as), *words["evidence"])
+    words["evidence"] = (*_evidence(losses, counted_as), *words["evidence"])
     words["data"] = {"checkpoints": checkpoint_ids, **words.get("data", {})}
-    severity = severity_of(losses, rule_id, limits)
-    return job_finding(window, rule_id, "info" if is_harmless else severity, confidence, **words)
+    severity = "info" if is_harmless else losses.severity
+    return job_finding(losses.window, losses.rule, severity, confidence, **words)
 
 
-def _evidence(losses: Losses, rule_id: str, limits: Limits, counted_as: str) -> Iterator[Evidence]:
-    span = message("within {limits:duration}", limits=limits[f"{rule_id}.look_back_s"] * 1000)
+def _evidence(losses: Losses, counted_as: str) -> Iterator[Evidence]:
+    rule, limits = losses.rule, losses.limits
+    span = message("within {limits:duration}", limits=limits[f"{rule}.look_back_s"] * 1000)
     yield Evidence(counted_as, len(losses.lost), "count", 1, ">=", note=span)
     if losses.periodic:
         yield limits.evidence(
             message("share of checkpoints lost for any reason"),
             losses.share,
-            f"{rule_id}.critical_share",
+            f"{rule}.critical_share",
             message(
                 "{periodic_lost:number} of {periodic:number}, savepoints left out",
                 periodic_lost=losses.periodic_lost,
@@ -174,29 +166,29 @@ def _evidence(losses: Losses, rule_id: str, limits: Limits, counted_as: str) -> 
         yield limits.evidence(
             message("tolerable failures left"),
             losses.tolerance_left,
-            f"{rule_id}.tolerance_left",
+            f"{rule}.tolerance_left",
             message(
                 "{consecutive:number} in a row of {tolerable:name} tolerable ones",
                 consecutive=losses.consecutive,
-                tolerable=str(losses.tolerable),
+                tolerable=str(losses.window.config.tolerable_failed),
             ),
             comparison="<=",
         )
 
 
 def _consequence(losses: Losses) -> str:
-    tolerance = losses.tolerance_left
-    if tolerance is None and losses.tolerable is not None:
-        return message(
-            "The settings let the job continue no matter how many checkpoints it loses, but a "
-            "recovery must replay more and more records."
-        )
-    if tolerance is None:
+    tolerable, left = losses.window.config.tolerable_failed, losses.tolerance_left
+    if tolerable is None:
         return message(
             "How many failures in a row the job tolerates is not known "
             "(tolerable-failed-checkpoints)."
         )
-    if losses.tolerable == 0:
+    if left is None:
+        return message(
+            "The settings let the job continue no matter how many checkpoints it loses, but a "
+            "recovery must replay more and more records."
+        )
+    if tolerable == 0:
         return message(
             "tolerable-failed-checkpoints is 0: each counted failure fails the job, which restarts "
             "from its last completed checkpoint."
@@ -204,8 +196,19 @@ def _consequence(losses: Losses) -> str:
     return message(
         "The job tolerates {left:number} more in a row; beyond that Flink fails it, and it "
         "restarts from its last completed checkpoint.",
-        left=tolerance,
+        left=left,
     )
+
+
+def vertex_in(document: Mapping[str, Any]) -> str:
+    """The vertex of a decline or of missing acknowledgements; may be empty."""
+    return str(document.get("vertex_name") or document.get("vertex_id") or "")
+
+
+def missing_evidence(vertex: Mapping[str, Any], note: str) -> Evidence:
+    name = brief(vertex_in(vertex) or message("unnamed tasks"))
+    words = message("not acknowledged by {name:name}", name=name)
+    return Evidence(words, vertex.get("count"), "count", note=note)
 
 
 def count_text(lost: Sequence[CheckpointSample]) -> str:

@@ -81,6 +81,7 @@ _RESTORING = (
 """Only in traces of restores: writes of checkpoints and user functions may miss files too."""
 _LOCAL_READERS = ("flink.core.fs.local.Local", "java.io.FileInputStream")
 _HINTS = (
+    "Cannot find",
     "FileNotFound",
     "NoSuchFile",
     "does not exist",
@@ -98,7 +99,7 @@ _HINTS = (
 def missing_file(text: str | None) -> str | None:
     """The path; None if a message or trace names no missing file."""
     text = text or ""
-    if not any(piece in text for piece in _HINTS) and "Cannot find" not in text:
+    if not any(piece in text for piece in _HINTS):
         return None
     # The innermost cause has the storage's own message.
     mentions = [

@@ -2,6 +2,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ingest.messages import message
+from spark_jobs.diagnosis.findings import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,5 +21,5 @@ class NameNodeReadings:
     kinds: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def called(self) -> str:
-        return message("the NameNode of {cluster:name}", cluster=self.cluster)
+    def subject(self) -> Subject:
+        return "cluster", "namenode", message("{cluster:name}: NameNode", cluster=self.cluster)

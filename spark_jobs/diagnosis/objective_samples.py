@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Severity
+from spark_jobs.diagnosis.findings import Severity, Subject
 
 HOUR_MIN = 60
 
@@ -147,8 +147,8 @@ class ObjectiveBurn:
     value_ms: float | None = None
 
     @property
-    def called(self) -> str:
-        return message("objective {objective:name}", objective=self.objective)
+    def subject(self) -> Subject:
+        return "job", f"objective {self.objective}", self.job_name or self.job_id
 
     def burn_rates(self, window: BurnWindow) -> tuple[float, float] | None:
         """Rates of the long and the short window; None if too little was observed."""

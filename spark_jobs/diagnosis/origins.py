@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Limits, NotJudged
+from spark_jobs.diagnosis.findings import Limits
 from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.pressure import (
     Subtasks,
@@ -124,11 +124,7 @@ WindowAndLimits = tuple[JobWindow, Limits]
 
 
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
-    """Raises NotJudged if no vertex of a running job reported anything in this window."""
-    pressure = _pressure((window, limits))
-    if isinstance(pressure, str):
-        raise NotJudged(pressure)
-    return pressure
+    return _pressure((window, limits))
 
 
 def _has_same_pressure(last: WindowAndLimits, new: WindowAndLimits) -> bool:
@@ -140,10 +136,8 @@ def _has_same_pressure(last: WindowAndLimits, new: WindowAndLimits) -> bool:
 
 
 @caches_last_result(_has_same_pressure)
-def _pressure(key: WindowAndLimits) -> Pressure | str:
+def _pressure(key: WindowAndLimits) -> Pressure:
     window, limits = key
-    if not window.vertex_windows:
-        return Pressure(Topology(()), {}) if window.terminal else NO_METRICS
     least_ratio = limits[BACKPRESSURED]
     silent = {} if window.terminal else _silent_subtasks(window)
     held = {}

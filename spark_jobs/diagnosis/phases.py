@@ -2,20 +2,14 @@
 unaligned checkpoint in its asynchronous part; it is subtracted.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
 from typing import Any
 
-from ingest.messages import brief, message, plural, share_text, subtask_text
+from ingest.messages import brief, join_messages, message, plural, share_text, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, newest_holder
-from spark_jobs.diagnosis.checkpoint_history import (
-    FLINK_TIMEOUT_MS,
-    completed,
-    has_checkpoints,
-    recent,
-)
+from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, completed_lately
 from spark_jobs.diagnosis.findings import (
     Confidence,
     Evidence,
@@ -26,7 +20,6 @@ from spark_jobs.diagnosis.findings import (
     Threshold,
 )
 from spark_jobs.diagnosis.jvm_load import JvmCause, jvm_cause, taskmanager_of
-from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
@@ -44,8 +37,6 @@ BARRIER_PHASES = frozenset({"start_delay", "alignment"})
 
 HOLD_S = 900
 NEWEST = 20
-LOOK_BACK_S = 1_800
-"""At least three checkpoints at the usual intervals of up to ten minutes."""
 SLOW_AT_LEAST = 2
 """One slow checkpoint may be chance, unless the vertex that delayed its barrier is known."""
 
@@ -53,7 +44,7 @@ SLOW_AT_LEAST = 2
 @dataclass(frozen=True)
 class PhaseCost:
     """Figures of the newest completed checkpoints. ``slow``: those that the phase dominates, oldest
-    first; ``largest_over_all``: slow checkpoints have only maxima over all subtasks.
+    first.
     """
 
     window: JobWindow
@@ -64,7 +55,6 @@ class PhaseCost:
     end_to_end_p95_ms: float
     slow: tuple[CheckpointSample, ...]
     checkpoints: int
-    largest_over_all: bool
 
     @cached_property
     def holder(self) -> Holder | None:
@@ -101,9 +91,7 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
     """None if there is nothing to report. Raises NotJudged if no durations of phases are known."""
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
-    if has_checkpoints(window) and _slowest_ms(window.checkpoints) < threshold_ms:
-        return None
-    checkpoints = completed(recent(window, LOOK_BACK_S))[-NEWEST:]
+    checkpoints = completed_lately(window)[-NEWEST:]
     if not checkpoints:
         return None
     durations = [ms for sample in checkpoints if (ms := end_to_end_ms(sample)) is not None]
@@ -116,10 +104,7 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
     slow = tuple(sample for sample in checkpoints if _is_slow(sample, phase, threshold_ms, share))
     if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
         return None
-    largest_over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
-    cost = PhaseCost(
-        window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(checkpoints), largest_over_all
-    )
+    cost = PhaseCost(window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(checkpoints))
     is_explained = phase in BARRIER_PHASES and cost.holder is not None
     return cost if is_explained or len(slow) >= SLOW_AT_LEAST else None
 
@@ -161,24 +146,15 @@ def phase_rule(
     return register
 
 
-@caches_last_result()
-def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
-    """Infinite if a completed checkpoint has no duration."""
-    durations = (
-        checkpoint.end_to_end_ms for checkpoint in checkpoints if checkpoint.outcome == "completed"
-    )
-    return max((inf if ms is None else ms for ms in durations), default=0)
-
-
 def with_sync_timeout(window: JobWindow, advice: str) -> str:
     """Adds the time-out: without it, an endless synchronous part only loses checkpoints."""
     if window.version is None or window.version[:2] < SYNC_TIMEOUT_SINCE:
         return advice
-    return message(
-        "{advice:message} Set execution.checkpointing.sync-phase-timeout: Flink then fails a task "
-        "whose synchronous part lasts longer, and a deadlock there ends by a restart.",
-        advice=advice,
+    timeout = message(
+        "Set execution.checkpointing.sync-phase-timeout: Flink then fails a task whose synchronous "
+        "part lasts longer, and a deadlock there ends by a restart."
     )
+    return join_messages((advice, timeout), " ")
 
 
 def phase_finding(
@@ -197,7 +173,9 @@ def phase_finding(
     )
     holder = cost.holder
     confidence: Confidence = "medium" if len(cost.slow) >= 2 or holder else "low"
-    if len(cost.slow) >= 3 and (holder or not cost.largest_over_all):
+    # Without figures of the slowest subtask, there are only maxima over all subtasks.
+    is_of_one_subtask = any(sample.slowest_end_to_end_ms is not None for sample in cost.slow)
+    if len(cost.slow) >= 3 and (holder or is_of_one_subtask):
         confidence = "high"
     jvm = _jvm(cost)
     held_by = (
@@ -218,7 +196,7 @@ def phase_finding(
             words=PHASE_WORDS[phase],
             held_by=held_by,
         ),
-        cause=message("{cause:text} {sentence:text}", cause=cause, sentence=jvm.sentence).rstrip(),
+        cause=join_messages((cause, jvm.sentence), " "),
         next_step=jvm.next_step + next_step,
         seen_at_ms=newest.ended_ms,
         evidence=(*_evidence(cost, holder), *more_evidence, *jvm.evidence),
@@ -296,7 +274,7 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
             ),
         )
     if holder and phase in BARRIER_PHASES:
-        yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))
+        yield holder.evidence
 
 
 def _slowest_as_data(checkpoint: CheckpointSample, phase: str) -> dict[str, object]:

@@ -6,7 +6,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.messages import message
 from spark_jobs.diagnosis.samples import EVENLY_SPREAD, LOAD_BALANCE_MODE
 
 TASKS_SINCE = (2, 2)
@@ -15,12 +14,8 @@ TASKS_SINCE = (2, 2)
 
 def spreading_setting(version: tuple[int, ...]) -> str:
     if version >= TASKS_SINCE:
-        return message("{mode:name}: TASKS", mode=LOAD_BALANCE_MODE)
-    return (
-        message("{mode:name}: SLOTS", mode=LOAD_BALANCE_MODE)
-        if version >= (2, 0)
-        else message("{evenly:name}: true", evenly=EVENLY_SPREAD)
-    )
+        return f"{LOAD_BALANCE_MODE}: TASKS"
+    return f"{LOAD_BALANCE_MODE}: SLOTS" if version >= (2, 0) else f"{EVENLY_SPREAD}: true"
 
 
 def spreads(version: tuple[int, ...], settings: Mapping[str, Any]) -> bool:

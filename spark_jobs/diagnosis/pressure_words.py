@@ -1,8 +1,7 @@
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Any
 
-from ingest.messages import brief, list_text, message, plural
+from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Limits, Related
 from spark_jobs.diagnosis.origins import HeldVertex, Pressure, Way
 from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED
@@ -18,14 +17,6 @@ MOST_HELD = 50
 def names(window: JobWindow, vertex_ids: Iterable[str]) -> tuple[str, ...]:
     name_by_id = {vertex.vertex_id: vertex.name for vertex in window.vertices}
     return tuple(name_by_id.get(vertex_id, vertex_id) for vertex_id in vertex_ids)
-
-
-def brief_name(window: JobWindow, vertex_id: str) -> str:
-    return brief(window.vertex_name(vertex_id))
-
-
-def brief_names(window: JobWindow, vertex_ids: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(brief, names(window, vertex_ids)))
 
 
 def subtasks_text(subtasks: Sequence[int], parallelism: int) -> str:
@@ -46,8 +37,8 @@ def subtasks_text(subtasks: Sequence[int], parallelism: int) -> str:
     )
 
 
-def related_vertices(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
-    paths = ((held, names(window, path)) for held, path in islice(ways, MOST_HELD))
+def related_vertices(window: JobWindow, ways: Sequence[Way]) -> tuple[Related, ...]:
+    paths = ((held, names(window, path)) for held, path in ways[:MOST_HELD])
     return tuple(
         Related(
             "vertex",
@@ -56,14 +47,13 @@ def related_vertices(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, .
             path,
         )
         for held, path in paths
-        if path
     )
 
 
 def waiting_evidence(
     window: JobWindow, limits: Limits, pressure: Pressure, held: HeldVertex
 ) -> Evidence:
-    name = brief_name(window, held.vertex_id)
+    name = window.brief_name(held.vertex_id)
     subtasks = subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)
     return limits.evidence(
         message("{name:name} back-pressured", name=name),

@@ -1,9 +1,9 @@
 """The rules of ``rules/``, by id; ``diagnose`` applies them to a sample."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -16,30 +16,16 @@ from spark_jobs.diagnosis.samples import JobWindow
 logger = logging.getLogger(__name__)
 
 
+@cache
 def all_rules() -> Mapping[str, Rule]:
-    _import_rules()
-    return _rules(len(RULES))[None]
-
-
-def rules_for(judges: type[Sample]) -> Mapping[str, Rule]:
-    _import_rules()
-    return _rules(len(RULES)).get(judges, {})
+    for module in iter_modules(rules.__path__, f"{rules.__name__}."):
+        import_module(module.name)
+    return dict(sorted(RULES.items()))
 
 
 @cache
-def _import_rules() -> None:
-    for module in iter_modules(rules.__path__, f"{rules.__name__}."):
-        import_module(module.name)
-
-
-@lru_cache(maxsize=1)
-def _rules(count: int) -> Mapping[type[Sample] | None, Mapping[str, Rule]]:
-    """By class of sample; None has all. ``count`` refreshes the cache if tests declare rules."""
-    by_class: dict[type[Sample] | None, dict[str, Rule]] = {None: {}}
-    for id, rule in sorted(RULES.items()):
-        for sample_class in (None, rule.judges):
-            by_class.setdefault(sample_class, {})[id] = rule
-    return by_class
+def rules_for(judges: type[Sample]) -> Mapping[str, Rule]:
+    return {id: rule for id, rule in all_rules().items() if rule.judges is judges}
 
 
 def all_thresholds() -> tuple[Threshold, ...]:
@@ -64,9 +50,9 @@ def diagnose(
     findings: list[Finding] = []
     unknowns: list[Unknown] = []
     rules_by_id = rules_for(type(sample))
-    sample_by_reads: dict[frozenset[str], Sample] = {}
+    sample_by_reads: dict[tuple[str, ...], Sample] = {}
     for id in rules_by_id if only is None else only:
-        rule = rules_by_id[id]
+        rule = RULES[id]
         if _has_needs(sample, rule) and rule.reads not in sample_by_reads:
             sample_by_reads[rule.reads] = with_events_read(sample, rule.reads)
         rule_sample = sample_by_reads.get(rule.reads, sample)
@@ -80,7 +66,7 @@ def diagnose(
         except NotJudged as not_judged:
             unknowns.append(Unknown(rule.id, str(not_judged)))
         except Exception as error:
-            logger.exception("Rule %s broke on %s", rule.id, sample.called)
+            logger.exception("Rule %s broke on %.200r", rule.id, sample)
             unknowns.append(
                 Unknown(rule.id, message("the rule failed: {name:name}", name=type(error).__name__))
             )
@@ -91,7 +77,7 @@ def _has_needs(sample: Sample, rule: Rule) -> bool:
     return not rule.needs or any(getattr(sample, name) for name in rule.needs)
 
 
-def with_events_read(sample: Sample, reads: frozenset[str]) -> Sample:
+def with_events_read(sample: Sample, reads: Collection[str]) -> Sample:
     if not isinstance(sample, JobWindow) or not sample.events:
         return sample
     events = tuple(event for event in sample.events if event.rule_kind in reads)

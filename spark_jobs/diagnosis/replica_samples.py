@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ingest.messages import message
+from spark_jobs.diagnosis.findings import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,5 @@ class ReplicaSample:
     ended: bool = False
 
     @property
-    def called(self) -> str:
-        return message(
-            "the copy of {job_id:name} at {destination:name}",
-            job_id=self.job_id,
-            destination=self.destination,
-        )
+    def subject(self) -> Subject:
+        return "job", "copy", self.job_name or self.job_id

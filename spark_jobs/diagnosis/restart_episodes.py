@@ -8,6 +8,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import zip_longest
+from math import inf
 from typing import TypeVar
 
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure
@@ -68,10 +70,10 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
         until_ms = at_ms
     groups.reverse()
     ends = _ends(window)
-    next_restarts = [*(restarts[0] for restarts, _ended_ms in groups[1:]), None]
+    next_restarts = [restarts[0] for restarts, _ended_ms in groups[1:]]
     all_episodes = [
         _episode(window, restarts, ends.get(restarts[0], ended_ms), next_ms)
-        for (restarts, ended_ms), next_ms in zip(groups, next_restarts, strict=True)
+        for (restarts, ended_ms), next_ms in zip_longest(groups, next_restarts)
     ]
     return [
         episode
@@ -253,29 +255,24 @@ def _early_failures(window: JobWindow) -> Iterator[int]:
 
 
 def _within(happenings: Iterable[Happening], begun_ms: int, next_ms: int | None) -> list[Happening]:
-    until_ms = next_ms - BEFORE_MS if next_ms is not None else None
+    until_ms = inf if next_ms is None else next_ms - BEFORE_MS
     return [
-        happening
-        for happening in happenings
-        if happening.at_ms >= begun_ms - BEFORE_MS
-        and (until_ms is None or happening.at_ms < until_ms)
+        happening for happening in happenings if begun_ms - BEFORE_MS <= happening.at_ms < until_ms
     ]
 
 
 def _only_logged(window: JobWindow) -> Iterable[JobFailure]:
     """Failures that REST lacks: it keeps the last ones, and one of several at a time."""
-    if not window.failures:
-        return _failed_tasks(window.events)
     reported = {
         (_task_of(failure.task), failure.at_ms // SAME_MS + step)
         for failure in window.failures
         for step in (-1, 0, 1)
     }
-    failures_with_trace = (task for task in _failed_tasks(window.events) if task.stacktrace)
     return (
         failure
-        for failure in failures_with_trace
-        if (_task_of(failure.task), failure.at_ms // SAME_MS) not in reported
+        for failure in _failed_tasks(window.events)
+        if (failure.stacktrace or not reported)
+        and (_task_of(failure.task), failure.at_ms // SAME_MS) not in reported
     )
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from ingest.messages import message
+from ingest.messages import brief, message
+from spark_jobs.diagnosis.findings import Subject
 
 Reals = tuple[float | None, ...]
 Ints = tuple[int | None, ...]
@@ -73,29 +74,21 @@ class VertexWindow:
 
 @dataclass(frozen=True, slots=True)
 class VertexGauges:
+    """The gauges that rules read; :class:`ingest.records.VertexGauges` has all."""
+
     vertex_id: str
     at_ms: int
     input1_watermark_ms: int | None = None
     input2_watermark_ms: int | None = None
     debloated_buffer_bytes: int | None = None
-    buffers_consumed_in_ms: int | None = None
     writes_stopped: int | None = None
     delayed_write_bytes_per_s: int | None = None
     background_errors: int | None = None
-    flushes_pending: int | None = None
     compactions_pending: int | None = None
     compaction_pending_bytes: int | None = None
     level0_files: int | None = None
-    block_cache_bytes: int | None = None
-    block_cache_capacity_bytes: int | None = None
-    memtable_bytes: int | None = None
-    sst_bytes: int | None = None
     alignment_drift_ms: int | None = None
     split_paused_ms_per_s: int | None = None
-    behind_latest_ms: int | None = None
-    offset_commits: int | None = None
-    offset_commits_failed: int | None = None
-    uncommitted_records: int | None = None
     received_watermark_ms: int | None = None
     sent_watermark_ms: int | None = None
 
@@ -108,13 +101,11 @@ class VertexPast:
     window_start_ms: int
     watermark_ms: int | None = None
     records_in_per_s: float | None = None
-    records_out_per_s: float | None = None
     backpressured_share: float | None = None
     busy_share: float | None = None
     pending_records: float | None = None
     pending_subtasks: int | None = None
     emit_lag_ms: float | None = None
-    source_idle_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +217,6 @@ class Annotation:
     at_ms: int
     kind: str
     subject: str = ""
-    label: str | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -370,8 +360,6 @@ class TaskManagerSample:
     restarts: int = 0
     host: str | None = None
     cpu_cores: float | None = None
-    heap_used_bytes: int | None = None
-    heap_max_bytes: int | None = None
     direct_used_bytes: int | None = None
     metaspace_used_bytes: int | None = None
     metaspace_max_bytes: int | None = None
@@ -452,10 +440,12 @@ class JobWindow:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def called(self) -> str:
-        return message(
-            "job {job_id:name} of {cluster:name}", job_id=self.job_id, cluster=self.cluster
-        )
+    def subject(self) -> Subject:
+        """The cluster if the window has no job."""
+        if self.job_id:
+            return "job", "job", self.job_name or self.job_id
+        name = message("{cluster:name}: JobManager", cluster=self.cluster)
+        return "cluster", "jobmanager", name
 
     @property
     def has_debloating(self) -> bool:
@@ -468,3 +458,6 @@ class JobWindow:
         return next(
             (vertex.name for vertex in self.vertices if vertex.vertex_id == vertex_id), vertex_id
         )
+
+    def brief_name(self, vertex_id: str) -> str:
+        return brief(self.vertex_name(vertex_id))

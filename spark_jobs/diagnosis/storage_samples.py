@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from ingest.messages import message, plural
+from ingest.messages import plural
+from spark_jobs.diagnosis.findings import Subject
 
 TWO_DAYS_S = 172_800
 """A daily audit may be late; the next audit closes findings that it does not see."""
@@ -38,7 +39,7 @@ class StorageRootSample:
     """
 
     root: str
-    audited_at_ms: int
+    at_ms: int
     all: Share = NOTHING
     orphans: Share = NOTHING
     waste: Share = NOTHING
@@ -50,8 +51,8 @@ class StorageRootSample:
     idle: tuple[IdleSnapshots, ...] = ()
 
     @property
-    def called(self) -> str:
-        return message("root {root:name}", root=self.root)
+    def subject(self) -> Subject:
+        return "root", self.root, self.root
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class StorageJobSample:
     root: str
     cluster: str
     job_id: str
-    audited_at_ms: int
+    at_ms: int
     job_name: str | None = None
     ended: bool | None = None
     all: Share = NOTHING
@@ -150,5 +151,13 @@ class StorageJobSample:
         )
 
     @property
-    def called(self) -> str:
-        return message("job {job_id:name} in {root:name}", job_id=self.job_id, root=self.root)
+    def place(self) -> dict[str, str]:
+        return {"root": self.root, "job_id": self.job_id}
+
+    @property
+    def subject(self) -> Subject:
+        """A job that no cluster reported has no page: its directory is the subject."""
+        if self.cluster:
+            return "job", self.root, self.job_name or self.job_id
+        directory = f"{self.root}/{self.job_id}"
+        return "root", directory, directory

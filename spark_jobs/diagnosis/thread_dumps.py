@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from ingest.messages import list_text, message
 from spark_jobs.diagnosis.stack_traces import is_own
@@ -11,7 +10,7 @@ from spark_jobs.diagnosis.stack_traces import is_own
 _TASK = re.compile(
     r"(?!OutputFlusher for |(?:System )?Time Trigger for |Channel state writer )(?:Legacy Source "
     r"Thread - )?"
-    r"(?P<task>.*) \((?P<subtask>\d{1,9})/(?P<parallelism>\d{1,9})\)(?:#(?P<attempt>\d{1,9}))?$"
+    r"(?P<task>.*) \((?P<subtask>\d{1,9})/\d{1,9}\)(?:#\d{1,9})?$"
 )
 """Flink's name of a task's thread, before 1.13 without the attempt. Threads that serve a task begin
 with a name of their own.
@@ -39,14 +38,7 @@ _WAITING_METHODS = (
     "jdk.internal.misc.Unsafe.park",
     "sun.misc.Unsafe.park",
 )
-Doing = Literal[
-    "waits for work",
-    "waits for room in its output",
-    "is blocked by a lock",
-    "is in RocksDB",
-    "runs",
-    "waits",
-]
+_IDLE, _BLOCKED = message("waits for work"), message("is blocked")
 
 
 @dataclass(frozen=True)
@@ -67,82 +59,54 @@ class DumpedThread:
 class TaskName:
     task: str
     subtask: int
-    parallelism: int
-    attempt: int | None
 
 
 def task_of(name: str) -> TaskName | None:
     match = _TASK.match(name)
-    if match is None:
-        return None
-    attempt = match["attempt"]
-    return TaskName(
-        match["task"],
-        int(match["subtask"]) - 1,
-        int(match["parallelism"]),
-        int(attempt) if attempt else None,
-    )
+    return TaskName(match["task"], int(match["subtask"]) - 1) if match else None
 
 
 def own_method(thread: DumpedThread) -> str | None:
-    return next(
-        (
-            method_of(frame)
-            for frame in thread.frames
-            if is_own(frame) and not frame.startswith(_NATIVE_BACKEND)
-        ),
-        None,
-    )
+    own_frames = filter(is_own, thread.frames)
+    methods = (method_of(frame) for frame in own_frames if not frame.startswith(_NATIVE_BACKEND))
+    return next(methods, None)
 
 
 def in_checkpoint(thread: DumpedThread) -> bool:
     return any(method_of(frame).endswith(_CHECKPOINT) for frame in thread.frames)
 
 
-_WORDS: Mapping[Doing, str] = {
-    "waits for work": message("waits for work"),
-    "waits for room in its output": message("waits for room in its output"),
-    "is blocked by a lock": message("is blocked"),
-    "is in RocksDB": message("is in RocksDB"),
-    "runs": message("runs"),
-    "waits": message("waits"),
-}
-
-
-def doing(thread: DumpedThread) -> Doing:
+def doing(thread: DumpedThread) -> str:
     methods = [method_of(frame) for frame in thread.frames]
     if any(method.startswith(_BUFFER) for method in methods):
-        return "waits for room in its output"
+        return message("waits for room in its output")
     if thread.state == "BLOCKED":
-        return "is blocked by a lock"
+        return _BLOCKED
     if any(method.startswith(_NATIVE_BACKEND) for method in methods[:2]):
-        return "is in RocksDB"
+        return message("is in RocksDB")
     if (
         own_method(thread) is None
         and any(method in _MAILBOX for method in methods)
         and thread.state != "RUNNABLE"
     ):
-        return "waits for work"
-    return (
-        "runs"
-        if thread.state == "RUNNABLE" and not (methods and methods[0] in _WAITING_METHODS)
-        else "waits"
-    )
+        return _IDLE
+    is_waiting = thread.state != "RUNNABLE" or (methods and methods[0] in _WAITING_METHODS)
+    return message("waits") if is_waiting else message("runs")
 
 
 def sentence(thread: DumpedThread) -> str:
     activity = doing(thread)
-    if activity == "waits for work":
-        return _WORDS[activity]
+    if activity == _IDLE:
+        return activity
     own_name = own_method(thread)
     innermost = method_of(thread.frames[0]) if thread.frames else ""
     method, lock = own_name or innermost, ""
-    if activity == "is blocked by a lock":
+    if activity == _BLOCKED:
         lock = message(" by {lock:name}", lock=thread.lock or message("a lock"))
     return message(
         "{what:message}{where:message}{calling:message}{lock:message}{held:message}"
         "{checkpoint:message}",
-        what=_WORDS[activity],
+        what=activity,
         where=message(" in {method:name}", method=method) if method else "",
         calling=message(", calling {innermost:name}", innermost=innermost)
         if own_name and innermost != own_name

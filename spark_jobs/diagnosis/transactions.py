@@ -21,7 +21,6 @@ TIMES_NEEDED = 2
 @dataclass(frozen=True)
 class Commit:
     checkpoint_id: int
-    at_ms: int
     open_ms: int
 
 
@@ -75,8 +74,7 @@ def transactions_of(
     for sample in sorted(completed(checkpoints), key=lambda sample: sample.trigger_time_ms):
         opened_ms = _opened_ms(triggered_ms, start_times, sample.trigger_time_ms)
         if opened_ms and sample.ended_ms >= since_ms:
-            open_ms = sample.ended_ms - opened_ms
-            commits.append(Commit(sample.checkpoint_id, sample.ended_ms, open_ms))
+            commits.append(Commit(sample.checkpoint_id, sample.ended_ms - opened_ms))
         triggered_ms = sample.trigger_time_ms
     pending_from = _opened_ms(triggered_ms, start_times, at_ms)
     newest_start = starts[-1].at_ms if starts else 0

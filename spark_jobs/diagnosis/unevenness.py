@@ -25,7 +25,9 @@ def spread(
     if len(values) < 2:
         return None
     ordered = sorted([value for value in values if value is not None], reverse=True)
-    if len(ordered) < 2 or len(ordered) < reporting_share * len(values) or ordered[0] < least:
+    if len(ordered) < 2 or len(ordered) < reporting_share * len(values):
+        return None
+    if not ordered[0] or ordered[0] < least:
         return None
     largest, typical = ordered[0], median(ordered[1:])
     if largest < ratio * typical:

@@ -1,6 +1,7 @@
 from dataclasses import dataclass
 
 from ingest.messages import message
+from spark_jobs.diagnosis.findings import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,5 +14,5 @@ class StageProgress:
     error: str = ""
 
     @property
-    def called(self) -> str:
-        return message("stage {stage:name} of Weir", stage=self.stage)
+    def subject(self) -> Subject:
+        return "weir", self.stage, message("Weir: {stage:name}", stage=self.stage)

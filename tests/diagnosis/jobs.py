@@ -74,7 +74,7 @@ def window(*checkpoints: CheckpointSample, at: float | None = None, **values: An
 
 
 def restart(at: float) -> Annotation:
-    return Annotation(ms(at), "restart", label="restart")
+    return Annotation(ms(at), "restart")
 
 
 def failure(at: float, trace: str, **values: Any) -> JobFailure:

@@ -95,7 +95,7 @@ def test_a_rule_sees_the_kinds_that_it_declares_and_no_others(monkeypatch):
     monkeypatch.setitem(
         registry.RULES,
         "probe.told",
-        Rule("probe.told", "", "", judge, 60, (), reads=frozenset({"task_state RUNNING"})),
+        Rule("probe.told", "", "", reads=("task_state RUNNING",), judge=judge),
     )
     events = (event(1, "region_restart"), state(2, "RUNNING"), state(3, "FAILED"))
     registry.diagnose(window(events=events), LIMITS, only=["probe.told"])

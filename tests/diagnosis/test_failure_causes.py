@@ -11,18 +11,18 @@ from spark_jobs.diagnosis.failure_causes.table import (
     cause_of,
     code_of,
 )
-from tests.diagnosis.failure_texts import EXAMPLES
+from tests.diagnosis.failure_texts import EXAMPLES, SOURCES
 from tests.selections import for_each
 
 
-def test_each_entry_has_an_example():
-    assert set(EXAMPLES) == {cause.code for cause in CAUSES}
+def test_each_entry_has_an_example_and_its_source():
+    assert set(EXAMPLES) == set(SOURCES) == {cause.code for cause in CAUSES}
 
 
 @for_each(cause=CAUSES)
 def test_each_entry_reads_its_own_example_and_none_before_it_does(cause):
     assert cause_of(EXAMPLES[cause.code]) is cause
-    assert cause.title and cause.next_step and cause.source
+    assert cause.title and cause.next_step
     assert re.compile(cause.regex)
 
 

@@ -31,7 +31,7 @@ def test_writes_that_are_stalled_in_half_of_the_samples_are_told() -> None:
     (stopped,) = judged(STALL, WELL, WELL, STOPPED, SLOWED, STOPPED | {"level0_files": 36})
     assert (stopped.severity, stopped.subject_id, stopped.data["stalled"]) == ("critical", "v", 3)
     assert "36 files lie in level 0" in stopped.cause
-    (slowed,) = judged(STALL, SLOWED, SLOWED, SLOWED | {"flushes_pending": 1})
+    (slowed,) = judged(STALL, SLOWED, SLOWED, SLOWED | {"background_errors": 0})
     assert (slowed.severity, "write buffers fill faster" in slowed.cause) == ("warning", True)
 
 

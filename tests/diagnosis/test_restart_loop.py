@@ -259,6 +259,11 @@ def test_a_restart_is_told_once_by_log_and_annotation():
     assert episode.restarts == (ms(0.4),)
 
 
+def test_a_job_that_has_run_since_its_last_restart_long_ago_has_no_episode():
+    ran = window(checkpoint(1, 30), annotations=(restart(0),), at=3_600)
+    assert episodes(ran, ms(3_000)) == []
+
+
 def test_restarts_a_second_apart_are_the_same_in_whatever_order_they_are_told():
     [one] = episodes(window(annotations=(restart(0), restart(1), restart(2)), at=30), ms(-10))
     [other] = episodes(window(annotations=(restart(1), restart(2), restart(0)), at=30), ms(-10))

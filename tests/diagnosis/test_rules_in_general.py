@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.flink_logs.reasons import REASON_OF_TEXT
+from ingest.flink_logs.reasons import PREFLIGHT, REASON_OF_TEXT
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS
 from spark_jobs.diagnosis.checkpoint_reasons import REASON_WORDS
-from spark_jobs.diagnosis.findings import CONFIDENCES, Diagnosis, NotJudged, Unknown
+from spark_jobs.diagnosis.findings import CONFIDENCES, Diagnosis, Unknown
 from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, JobWindow, SourceGap
 from spark_jobs.fold.outcomes import OUTCOME_OF_REASON
 from spark_jobs.serving import OUTCOMES
@@ -74,9 +74,12 @@ WINDOWS = st.builds(
 
 def say(judged, rule):
     said = registry.diagnose(judged, LIMITS, only=[rule])
-    broken = [unknown.missing for unknown in said.unknowns if "broke" in unknown.missing]
-    assert not broken, broken
+    assert not broken(said)
     return said.findings
+
+
+def broken(said):
+    return [unknown for unknown in said.unknowns if "the rule failed" in unknown.missing]
 
 
 def in_order(findings):
@@ -99,17 +102,10 @@ def test_a_rule_says_nothing_and_lacks_what_it_declares_where_all_that_it_needs_
             unasked = registry.with_events_read(
                 replace(judged, terminal=terminal, **empty), known.reads
             )
+            lacking = known.lacking and not terminal
             assert registry.diagnose(unasked, limits, only=[rule]) == Diagnosis(
-                (), tuple(lacked(known, unasked, limits))
+                (), (Unknown(rule, known.lacking),) if lacking else ()
             )
-
-
-def lacked(known, judged, limits):
-    """What a rule that is asked all the same says that it lacks; it finds nothing."""
-    try:
-        assert not list(known.judge(judged, limits))
-    except NotJudged as lacking:
-        yield Unknown(known.id, str(lacking))
 
 
 @for_each(rule=RULES)
@@ -183,14 +179,16 @@ def test_more_slow_checkpoints_never_make_it_less_sure(phase):
 
 
 @for_each(rule=RULES)
-def test_every_threshold_of_a_rule_carries_its_name_and_a_reason(rule):
+def test_every_threshold_of_a_rule_carries_its_name_and_a_reason_and_allows_its_default(rule):
     for threshold in registry.all_rules()[rule].thresholds:
+        assert threshold.allows(threshold.default)
         assert threshold.key.startswith(f"{rule}.")
         assert threshold.reason.endswith(".")
 
 
-def test_reasons_that_count_are_those_that_the_logs_know():
+def test_the_logs_know_the_reasons_that_count_and_of_refusals_only_io_problems_do():
     assert set(REASON_OF_TEXT.values()) > COUNTED_REASONS
+    assert {"IO_EXCEPTION", "EXCEPTION"} == COUNTED_REASONS & PREFLIGHT
 
 
 def test_every_reason_of_a_lost_checkpoint_has_words():
@@ -200,6 +198,12 @@ def test_every_reason_of_a_lost_checkpoint_has_words():
         if OUTCOME_OF_REASON[reason] in ("declined", "failed")
     }
     assert lost == set(REASON_WORDS)
+
+
+def test_no_rule_breaks_at_its_lowest_thresholds():
+    for name in recorded():
+        for judged in recorded_windows(name):
+            assert not broken(registry.diagnose(judged, LOWEST)), name
 
 
 def test_recorded_windows_say_the_same_in_any_order():

@@ -47,7 +47,7 @@ def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
         withheld = audit.withheld.get(row.root)
         yield StorageRootSample(
             root=row.root,
-            audited_at_ms=epoch_ms(row.as_of),
+            at_ms=epoch_ms(row.as_of),
             all=Share(row.files, row.bytes),
             orphans=Share(row.orphan_files, row.orphan_bytes),
             waste=Share(row.retained_waste_files, row.retained_waste_bytes),
@@ -138,7 +138,7 @@ def job_samples(
                     root=root.root,
                     cluster=row.cluster,
                     job_id=row.job_id,
-                    audited_at_ms=epoch_ms(root.as_of),
+                    at_ms=epoch_ms(root.as_of),
                     job_name=row.job_name,
                     ended=row.terminal,
                     all=Share(row.files, row.bytes),

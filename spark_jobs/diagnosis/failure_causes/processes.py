@@ -1,9 +1,6 @@
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import EXIT, FailureCause
 
-_YARN_DRIVER = "org.apache.flink.yarn.YarnResourceManagerDriver"
-_TASK_EXECUTOR = "org.apache.flink.runtime.taskexecutor.TaskExecutor"
-
 CAUSES = (
     FailureCause(
         "CLUSTER_REFUSES",
@@ -17,7 +14,6 @@ CAUSES = (
             "to create pods, or the largest container that YARN allows. Ask for less, or have the "
             "limit raised."
         ),
-        "io.fabric8.kubernetes.client.KubernetesClientException",
     ),
     FailureCause(
         "POD_EVICTED",
@@ -28,7 +24,6 @@ CAUSES = (
             "Set requests equal to limits, give the pods a priority and a disruption budget, bound "
             "ephemeral storage; on YARN use a queue without preemption."
         ),
-        "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",
     ),
     FailureCause(
         "NODE_DISKS_BAD",
@@ -38,7 +33,6 @@ CAUSES = (
             "Look at the disks of that node: YARN gives it up above 90 % of use. Clean up its "
             "local directories, or leave the node out."
         ),
-        _YARN_DRIVER,
     ),
     FailureCause(
         "NODE_LOST",
@@ -51,7 +45,6 @@ CAUSES = (
             "kernel panic, network). Where nodes go often, leave slots free on others, so that the "
             "job need not wait for new ones."
         ),
-        _YARN_DRIVER,
     ),
     FailureCause(
         "CONTAINER_KILLED",
@@ -63,7 +56,6 @@ CAUSES = (
             "longer than its grace period. Compare resident memory with "
             "taskmanager.memory.process.size."
         ),
-        _YARN_DRIVER,
     ),
     FailureCause(
         "TASKMANAGER_STOPPED",
@@ -75,7 +67,6 @@ CAUSES = (
             "See who did at that time. Where that is meant, use the adaptive scheduler or stop the "
             "job with a savepoint before; where it is not, protect the pods (disruption budget)."
         ),
-        _TASK_EXECUTOR,
     ),
     FailureCause(
         "JVM_CRASHED",
@@ -88,7 +79,6 @@ CAUSES = (
             "codec's for example, or the JVM. Keep the report outside of the container "
             "(-XX:ErrorFile), else it is gone with it."
         ),
-        "https://github.com/facebook/rocksdb/issues/4439",
     ),
     FailureCause(
         "TASK_NOT_CANCELLED",
@@ -99,7 +89,6 @@ CAUSES = (
             "hangs: a call without a time-out, a lock, a close() that waits. Bound that call and "
             "let it be interrupted. A longer task.cancellation.timeout only postpones it."
         ),
-        "org.apache.flink.runtime.taskmanager.Task",
     ),
     FailureCause(
         "IMAGE_NOT_PULLED",
@@ -109,7 +98,6 @@ CAUSES = (
             "See from the pod's events which image it is: whether its name and tag exist, and "
             "whether the node may read the registry (imagePullSecrets, rate limits)."
         ),
-        "https://kubernetes.io/docs/concepts/containers/images/",
     ),
     FailureCause(
         "CONTAINER_EXITED",
@@ -121,7 +109,6 @@ CAUSES = (
             "--previous, yarn logs): 1 is an error at start, 2 a fatal error while it ran, 239 an "
             "exception that nobody caught."
         ),
-        "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",
     ),
     FailureCause(
         "REGISTRATION_FAILED",
@@ -132,7 +119,6 @@ CAUSES = (
             "(name resolution, network policy, firewall), and whether both have the same Flink "
             "version and the same TLS settings."
         ),
-        _TASK_EXECUTOR,
     ),
     FailureCause(
         "ASSOCIATION_QUARANTINED",
@@ -144,7 +130,6 @@ CAUSES = (
             "Then look for what kept it silent: long garbage collections, a full disk, the "
             "network."
         ),
-        "akka.remote",
     ),
     FailureCause(
         "RPC_TOO_LARGE",
@@ -156,7 +141,6 @@ CAUSES = (
             "large: many subtasks with state below state.storage.fs.memory-threshold, or a "
             "function with large fields."
         ),
-        "org.apache.flink.runtime.rpc.akka.AkkaInvocationHandler",
     ),
     FailureCause(
         "ZOOKEEPER_LOST",
@@ -169,7 +153,6 @@ CAUSES = (
             "losses, set high-availability.zookeeper.client.tolerate-suspended-connections and a "
             "longer session time-out."
         ),
-        "org.apache.flink.runtime.leaderelection.ZooKeeperLeaderElectionDriver",
     ),
     FailureCause(
         "HA_STORE_DELETED",
@@ -180,7 +163,6 @@ CAUSES = (
             "Find who deleted it: a clean-up of ConfigMaps or znodes, or an operator. Start the job "
             "from the path of its newest checkpoint or savepoint: else it begins without state."
         ),
-        "org.apache.flink.kubernetes.kubeclient.Fabric8FlinkKubeClient",
     ),
     FailureCause(
         "PORT_IN_USE",
@@ -191,7 +173,6 @@ CAUSES = (
             "cluster on that host. End it, or set another port or a range "
             "(rest.bind-port, jobmanager.rpc.port, taskmanager.rpc.port)."
         ),
-        "org.apache.flink.runtime.rest.RestServerEndpoint",
     ),
     FailureCause(
         "JOB_KNOWN_ALREADY",
@@ -203,7 +184,6 @@ CAUSES = (
             "again, submit it with another job id or cluster id, from its newest snapshot: high "
             "availability remembers ids that ended."
         ),
-        "org.apache.flink.runtime.dispatcher.Dispatcher",
     ),
     FailureCause(
         "FENCING",
@@ -214,7 +194,6 @@ CAUSES = (
             "believe that they lead: see whether they share one cluster id, and whether the leader "
             "in ZooKeeper or the ConfigMap is the one that the others talk to."
         ),
-        "org.apache.flink.runtime.rpc.exceptions.FencingTokenException",
     ),
     FailureCause(
         "LEADERSHIP_LOST",
@@ -226,6 +205,5 @@ CAUSES = (
             "of the JobManager, and at the latency of the Kubernetes API or of ZooKeeper. Raise "
             "high-availability.kubernetes.leader-election.lease-duration and renew-deadline."
         ),
-        _TASK_EXECUTOR,
     ),
 )

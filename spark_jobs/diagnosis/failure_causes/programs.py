@@ -11,7 +11,6 @@ CAUSES = (
             "whether the image has the C library it was built for: musl instead of glibc is a "
             "usual reason."
         ),
-        "org.apache.flink.contrib.streaming.state.EmbeddedRocksDBStateBackend",
     ),
     FailureCause(
         "KRYO",
@@ -25,7 +24,6 @@ CAUSES = (
             "start). Give it a POJO, Avro or own serializer, and register classes in a fixed "
             "order. A snapshot that was written before needs the classes of that time."
         ),
-        "com.esotericsoftware.kryo",
     ),
     FailureCause(
         "CLASS_MISSING",
@@ -39,7 +37,6 @@ CAUSES = (
             "formats are not part of Flink, and file systems belong into plugins/. A class that is "
             "in both may be loaded by the wrong loader (classloader.resolve-order)."
         ),
-        "org.apache.flink.util.FlinkUserCodeClassLoaders",
     ),
     FailureCause(
         "CLASS_VERSIONS",
@@ -51,7 +48,6 @@ CAUSES = (
             "Build the job against the versions that the cluster runs: Flink, connectors, Java. "
             "Take what Flink brings out of the jar (scope provided), and shade what differs."
         ),
-        "java.lang.NoSuchMethodError",
     ),
     FailureCause(
         "JAVA_MODULE_CLOSED",
@@ -62,7 +58,6 @@ CAUSES = (
             "default env.java.opts.all has, where it was overwritten, and add the package that is "
             "named. A type that Kryo takes apart by reflection is better given its own serializer."
         ),
-        "https://openjdk.org/jeps/403",
     ),
     FailureCause(
         "CONFIGURATION_INVALID",
@@ -72,7 +67,6 @@ CAUSES = (
             "Read which options it names and set them so that they fit each other; of memory, set "
             "the total or the parts, not both."
         ),
-        "org.apache.flink.configuration.IllegalConfigurationException",
     ),
     FailureCause(
         "PYTHON_PROCESS",
@@ -85,7 +79,6 @@ CAUSES = (
             "memory: Python's comes out of the managed memory of the slot "
             "(taskmanager.memory.managed.consumer-weights)."
         ),
-        "org.apache.flink.client.python.PythonDriver",
     ),
     FailureCause(
         "NOT_SERIALIZABLE",
@@ -96,7 +89,6 @@ CAUSES = (
             "Make the field that is named transient and create it in open(), or give its type a "
             "serializer."
         ),
-        "org.apache.flink.api.java.ClosureCleaner",
     ),
     FailureCause(
         "RECORD_UNREADABLE",
@@ -113,7 +105,6 @@ CAUSES = (
             "that can, or let the format skip it (json.ignore-parse-errors, a deserializer "
             "that writes such records aside): what is skipped is not in the result."
         ),
-        "org.apache.flink.connector.kafka.source.reader.KafkaRecordEmitter",
     ),
     FailureCause(
         "ROCKSDB",
@@ -123,6 +114,5 @@ CAUSES = (
             "Read its own words behind RocksDBException: disk, memory, open files or damage. Look "
             "at the local disk of that TaskManager, and at RocksDB's own LOG there."
         ),
-        "org.rocksdb",
     ),
 )

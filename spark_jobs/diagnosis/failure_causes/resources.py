@@ -13,7 +13,6 @@ CAUSES = (
             "TaskManagers come: pods that are pending (quota, node pool, image), a full YARN "
             "queue, a standalone cluster with too few of them. Add them, or lower the parallelism."
         ),
-        "org.apache.flink.runtime.jobmaster.slotpool.DeclarativeSlotPoolBridge",
         waits_for_slots=True,
     ),
     FailureCause(
@@ -24,6 +23,5 @@ CAUSES = (
             "Raise taskmanager.memory.network.max (and .fraction), or lower the parallelism or the "
             "number of slots of a TaskManager."
         ),
-        "org.apache.flink.runtime.io.network.buffer.NetworkBufferPool",
     ),
 )

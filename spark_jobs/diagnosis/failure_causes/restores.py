@@ -19,7 +19,6 @@ PARTICULAR = (
             "API, or with a serializer that can migrate (TypeSerializerSnapshot). See which type "
             "changed, and whether it fell back to Kryo."
         ),
-        "org.apache.flink.contrib.streaming.state.RocksDBKeyedStateBackend",
         unreadable=True,
     ),
     FailureCause(
@@ -32,7 +31,6 @@ PARTICULAR = (
             "Where it was removed on purpose, start with --allowNonRestoredState: what it kept "
             "is lost then, for ever where the next snapshot replaces this one."
         ),
-        "org.apache.flink.runtime.checkpoint.Checkpoints",
         unreadable=True,
     ),
     FailureCause(
@@ -47,7 +45,6 @@ PARTICULAR = (
             "parallelism that the snapshot has (setMaxParallelism), and a parallelism below it. "
             "To raise it, write the state again with the State Processor API."
         ),
-        "org.apache.flink.runtime.checkpoint.StateAssignmentOperation",
         unreadable=True,
     ),
     FailureCause(
@@ -62,7 +59,6 @@ PARTICULAR = (
             "snapshot, take a savepoint, and change it from there: a savepoint has no records in "
             "flight, which cannot be spread over another graph."
         ),
-        "org.apache.flink.runtime.io.network.api.writer.SubtaskStateMapper",
         unreadable=True,
     ),
     FailureCause(
@@ -76,7 +72,6 @@ PARTICULAR = (
             "and start the job from its newest checkpoint or savepoint that is whole: without that "
             "it would begin without state."
         ),
-        "org.apache.flink.runtime.checkpoint.DefaultCompletedCheckpointStoreUtils",
         unreadable=True,
     ),
     FailureCause(
@@ -88,7 +83,6 @@ PARTICULAR = (
             "Bring the file back, or start from a checkpoint or savepoint that is whole. Stop what "
             "deletes files there before the next job restarts."
         ),
-        "org.apache.flink.runtime.state.filesystem.AbstractFsCheckpointStorageAccess",
         unreadable=True,
     ),
     FailureCause(
@@ -100,7 +94,6 @@ PARTICULAR = (
             "Start from the checkpoint or savepoint before it. See whether a newer Flink wrote it, "
             "or whether its files were cut short by a copy."
         ),
-        "org.apache.flink.runtime.checkpoint.Checkpoints",
         unreadable=True,
     ),
     FailureCause(
@@ -112,7 +105,6 @@ PARTICULAR = (
             "checkpoint: transactions of sinks that it has prepared are committed by its restore "
             "alone."
         ),
-        "https://github.com/apache/flink-kubernetes-operator/pull/706",
     ),
     FailureCause(
         "MEMORY_STATE_TOO_LARGE",
@@ -123,7 +115,6 @@ PARTICULAR = (
             "written to a file system: without it they go to the JobManager's heap, 5 MB for each "
             "state."
         ),
-        "org.apache.flink.runtime.state.memory.MemCheckpointStreamFactory",
     ),
 )
 
@@ -137,7 +128,6 @@ GENERAL = (
             "RocksDB, or snapshotState() itself, holds its thread. Look at the local disk of its "
             "host. If it only is slow, raise execution.checkpointing.sync-phase-timeout."
         ),
-        "https://github.com/apache/flink/pull/28786",
     ),
     FailureCause(
         "CHECKPOINTS_FAILED",
@@ -148,7 +138,6 @@ GENERAL = (
             "is repaired, raise execution.checkpointing.tolerable-failed-checkpoints, so that the "
             "job at least keeps running."
         ),
-        "org.apache.flink.runtime.checkpoint.CheckpointFailureManager",
     ),
     FailureCause(
         "RESTORE_FAILED",
@@ -162,7 +151,6 @@ GENERAL = (
             "that "
             "wrote the snapshot, or start from an older checkpoint or savepoint."
         ),
-        "org.apache.flink.streaming.api.operators.BackendRestorerProcedure",
         unreadable=True,
     ),
     FailureCause(
@@ -174,7 +162,6 @@ GENERAL = (
             "Where there is none, it was deployed too late: raise "
             "taskmanager.network.request-backoff.max."
         ),
-        "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException",
     ),
     FailureCause(
         "RPC_TIMEOUT",
@@ -185,6 +172,5 @@ GENERAL = (
             "did not answer. If they are only slow while many tasks start, raise "
             "pekko.ask.timeout (before 1.18 akka.ask.timeout)."
         ),
-        "org.apache.flink.runtime.rpc",
     ),
 )

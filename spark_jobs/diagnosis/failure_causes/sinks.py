@@ -11,7 +11,6 @@ CAUSES = (
             "transaction.max.timeout.ms (15 min unless set), or raise the latter. It has to be "
             "longer than a checkpoint and a restart together."
         ),
-        "org.apache.kafka.common.errors.InvalidTxnTimeoutException",
     ),
     FailureCause(
         "PRODUCER_FENCED",
@@ -24,7 +23,6 @@ CAUSES = (
             "longer than transaction.timeout.ms, and what it held is lost: raise that above a "
             "checkpoint and a restart together."
         ),
-        "org.apache.kafka.common.errors.ProducerFencedException",
     ),
     FailureCause(
         "TRANSACTION_ABORTED",
@@ -36,7 +34,6 @@ CAUSES = (
             "from an older checkpoint. Raise transaction.timeout.ms above the time from one "
             "checkpoint to the end of the next and a restart together."
         ),
-        "org.apache.kafka.common.errors.InvalidTxnStateException",
     ),
     FailureCause(
         "RECORD_TOO_LARGE",
@@ -47,7 +44,6 @@ CAUSES = (
             "producer and message.max.bytes of the topic, or leave such records out before the "
             "sink."
         ),
-        "org.apache.kafka.common.errors.RecordTooLargeException",
     ),
     FailureCause(
         "TARGET_REFUSES_RECORD",
@@ -62,7 +58,6 @@ CAUSES = (
             "already. Change the schema, or treat such records in the job before the sink: what "
             "is dropped there (table.exec.sink.not-null-enforcer) is not in the target."
         ),
-        "org.apache.flink.table.runtime.operators.sink.constraint.NotNullConstraint",
     ),
     FailureCause(
         "TARGET_OVERLOADED",
@@ -76,7 +71,6 @@ CAUSES = (
             "of them, so that they do not wait for each other's locks. See what the target itself "
             "is busy with: merges, compaction, connections of others."
         ),
-        "https://github.com/DTStack/chunjun/issues/870",
     ),
     FailureCause(
         "BROKER_TROUBLE",
@@ -89,7 +83,6 @@ CAUSES = (
             "elections of leaders, a rolling restart, a full disk. To live through these, raise "
             "delivery.timeout.ms."
         ),
-        "org.apache.kafka.common.errors.NotEnoughReplicasException",
     ),
     FailureCause(
         "SINK_PART_GONE",
@@ -105,7 +98,6 @@ CAUSES = (
             "state (give the sink another uid(), allow non-restored state): what it had not "
             "published yet is then to be written again from the source."
         ),
-        "https://docs.amazonaws.cn/en_us/managed-flink/latest/java/troubleshooting-s3sink.html",
         unreadable=True,
     ),
 )

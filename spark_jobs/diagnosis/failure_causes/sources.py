@@ -20,7 +20,6 @@ CAUSES = (
             "retention, snapshots of a table) for longer than the longest stop, and send "
             "heartbeats where its tables seldom change."
         ),
-        "https://github.com/apache/flink-cdc/issues/442",
         unreadable=True,
     ),
     FailureCause(
@@ -34,7 +33,6 @@ CAUSES = (
             "job may see it. A topic that was made anew has none of the offsets that the job "
             "restores."
         ),
-        "org.apache.kafka.common.errors.UnknownTopicOrPartitionException",
     ),
     FailureCause(
         "SOURCE_TAKEN",
@@ -46,7 +44,6 @@ CAUSES = (
             "job its own replication slot or subscription, and a range of server ids as wide as "
             "its parallelism. Do not drop a slot that is in use: its position goes with it."
         ),
-        "https://github.com/apache/flink-cdc/issues/709",
     ),
     FailureCause(
         "SOURCE_SCHEMA_UNKNOWN",
@@ -59,6 +56,5 @@ CAUSES = (
             "need histories of their own. Else read that source from its beginning, "
             "with another uid()."
         ),
-        "https://github.com/apache/flink-cdc/issues/1223",
     ),
 )

@@ -1,7 +1,6 @@
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 
-_S3_ERRORS = "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"
 _NAMES_STORE = (
     r"(?=[\s\S]*(?:\bs3[an]?://|[Ss]3\b|Amazon ?S3|S3Exception|\.s3|\bOSS|\bCOS\b|cosn?://|\bobs\b"
     r"|oss://|gs://|storage\.googleapis|cloud\.storage|core\.windows|azure\.storage|abfs|wasb|hadoop\.fs))"
@@ -38,7 +37,6 @@ CAUSES = (
             "it holds (lsof): files of RocksDB (state.backend.rocksdb.files.open), or clients that "
             "the job opens for each record or each restart and never closes."
         ),
-        "https://man7.org/linux/man-pages/man2/open.2.html",
     ),
     FailureCause(
         "DISK_BROKEN",
@@ -49,7 +47,6 @@ CAUSES = (
             "system sets a disk to read-only after errors. Where it is a mount of the container, "
             "see whether it was meant to be writable."
         ),
-        "https://man7.org/linux/man-pages/man3/errno.3.html",
     ),
     FailureCause(
         "DISK_FULL",
@@ -67,7 +64,6 @@ CAUSES = (
             "directory (state.backend.rocksdb.localdir) and logs share it. Bound logs, and the "
             "pod's ephemeral storage with them."
         ),
-        "java.io.FileOutputStream",
     ),
     FailureCause(
         "STORAGE_QUOTA",
@@ -78,7 +74,6 @@ CAUSES = (
             "Raise the quota of the directory, or clean up what is not referred to any more: the "
             "storage page shows how much that is."
         ),
-        "org.apache.hadoop.hdfs.server.namenode",
     ),
     FailureCause(
         "STREAM_THROTTLED",
@@ -89,7 +84,6 @@ CAUSES = (
             "second for each shard of Kinesis, shared by all its readers. Add shards or capacity, "
             "read less often (shard.getrecords.intervalmillis), or use enhanced fan-out."
         ),
-        "https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html",
     ),
     FailureCause(
         "STORE_THROTTLED",
@@ -103,7 +97,6 @@ CAUSES = (
             "Spread them over prefixes (s3.entropy.key), and let clients retry longer "
             "(fs.s3a.attempts.maximum, s3.retry-policy)."
         ),
-        _S3_ERRORS,
     ),
     FailureCause(
         "SERVICE_THROTTLED",
@@ -114,7 +107,6 @@ CAUSES = (
             "batches, from fewer subtasks, with a cache or a limit in the job. Let the client wait "
             "and try again by itself: each failure that it passes on restarts the job."
         ),
-        "https://www.rfc-editor.org/rfc/rfc6585#section-4",
     ),
     FailureCause(
         "STORE_POOL_EXHAUSTED",
@@ -126,7 +118,6 @@ CAUSES = (
             "system) above the subtasks and upload threads of a TaskManager. If that only delays "
             "it, look for streams that are not closed: a known bug of several releases."
         ),
-        "com.amazonaws.http.AmazonHttpClient",
     ),
     FailureCause(
         "BUCKET_MISSING",
@@ -137,7 +128,6 @@ CAUSES = (
             "Compare the bucket's name, region and endpoint with what the job uses (s3.endpoint, "
             "fs.s3a.endpoint.region, s3.path.style.access)."
         ),
-        _S3_ERRORS,
     ),
     FailureCause(
         "STORE_REFUSED",
@@ -150,7 +140,6 @@ CAUSES = (
             "See which identity the process uses (instance role, service account, keys) and "
             "whether it may read, write, list and delete there; a token or key may have expired."
         ),
-        _S3_ERRORS,
     ),
     FailureCause(
         "STORE_TIMEOUT",
@@ -162,7 +151,6 @@ CAUSES = (
             "share the link, long pauses of the garbage collection. Fewer upload threads and "
             "smaller parts send each of them faster."
         ),
-        _S3_ERRORS,
     ),
     FailureCause(
         "NAMENODE_UNAVAILABLE",
@@ -173,7 +161,6 @@ CAUSES = (
             "See why it is: after a restart it waits for blocks, with a full disk it stays. Name "
             "the name service and not one NameNode in the paths, so that clients fail over."
         ),
-        "org.apache.hadoop.hdfs.server.namenode",
     ),
     FailureCause(
         "HDFS_NO_DATANODE",
@@ -187,7 +174,6 @@ CAUSES = (
             "excluded. After a failure HDFS frees a file only some time later: a longer delay "
             "between restarts lets it."
         ),
-        "org.apache.hadoop.hdfs.server.blockmanagement.BlockManager",
     ),
     FailureCause(
         "AUTHENTICATION_FAILED",
@@ -203,7 +189,6 @@ CAUSES = (
             "by itself (security.kerberos.login.*, delegation tokens). A job that ran for days "
             "and fails then has mostly outlived its token."
         ),
-        "org.apache.hadoop.security",
     ),
     FailureCause(
         "TASKMANAGERS_DISCONNECTED",
@@ -215,7 +200,6 @@ CAUSES = (
             "why. If both live, look at what is between their hosts (policies, idle time-outs, "
             "lost packets), and at long garbage collections."
         ),
-        "org.apache.flink.runtime.io.network.netty.exception.LocalTransportException",
     ),
     FailureCause(
         "CONNECTION_BROKEN",
@@ -238,6 +222,5 @@ CAUSES = (
             " ended the connection. Let the client retry by itself: each failure that it passes on "
             "restarts the job."
         ),
-        "java.net.SocketException",
     ),
 )

@@ -1,6 +1,6 @@
 """Why a job or one of its processes failed, from the particular to the general: the first cause
-whose expression is found decides. To add a cause, copy a similar entry, give its source, and add an
-example to ``tests/diagnosis/failure_texts.py``.
+whose expression is found decides. To add a cause, copy a similar entry, and add an example and its
+source to ``tests/diagnosis/failure_texts.py``.
 """
 
 import re

@@ -14,8 +14,6 @@ CAUSES = (
             "A job that was started from an older snapshot than the table's newest commit "
             "conflicts at each attempt: start it from its newest one."
         ),
-        "org.apache.iceberg.exceptions.CommitFailedException, "
-        "org.apache.paimon.operation.FileStoreCommitImpl",
     ),
     FailureCause(
         "TABLE_COMMIT_UNKNOWN",
@@ -26,7 +24,6 @@ CAUSES = (
             "has, and adds what is missing. Delete no file of that commit, and start no clean-up, "
             "before its snapshots say so."
         ),
-        "https://github.com/apache/paimon/issues/8875",
     ),
     FailureCause(
         "TABLE_FILE_GONE",
@@ -40,7 +37,6 @@ CAUSES = (
             "start without the sink's state (another uid(), allow non-restored state); else it "
             "would be lost."
         ),
-        "https://github.com/apache/iceberg/issues/4137",
         unreadable=True,
     ),
     FailureCause(
@@ -51,6 +47,5 @@ CAUSES = (
             "Look for the checkpoint that did not complete, and for errors of the commit in the "
             "JobManager's log: they say why. A longer write.commit.ack.timeout only postpones it."
         ),
-        "https://github.com/apache/hudi/issues/12820",
     ),
 )

@@ -78,7 +78,6 @@ BUGS = (
                 ("execution.checkpointing.num-retained", "state.checkpoints.num-retained"),
                 lambda value: value == "1",
                 "1",
-                in_code=False,
             ),
         ),
         message("Until then retain two checkpoints."),

@@ -31,23 +31,20 @@ def setting(
     text: str,
     keys: tuple[str, ...],
     accepts: Callable[[str], bool],
-    default: str = "",
-    *,
-    in_code: bool = True,
+    default: str | None = None,
 ) -> Condition:
     """``accepts`` judges the first of ``keys`` that the cluster's configuration has, in small
-    letters. If it has none: unknown if jobs may set it in their code (``in_code``), else
-    ``default`` is judged.
+    letters. If it has none, ``default`` is judged; None for settings that jobs may set in their
+    code, which are then unknown.
     """
 
     def holds(facts: JobFacts) -> bool | None:
         if facts.configuration is None:
             return None
         values = (facts.configuration.get(key) for key in keys)
-        value = next((str(value).strip().lower() for value in values if value is not None), None)
-        if value is None:
-            return None if in_code else accepts(default)
-        return accepts(value)
+        texts = (str(value).strip().lower() for value in values if value is not None)
+        value = next(texts, default)
+        return None if value is None else accepts(value)
 
     return Condition(text, holds)
 
@@ -129,7 +126,7 @@ SINK_WITH_COMMITTER = has_vertex(message("a sink with a committer"), "Committer"
 
 def _high_availability(text: str, accepts: Callable[[str], bool]) -> Condition:
     keys = ("high-availability.type", "high-availability")
-    return setting(text, keys, accepts, "none", in_code=False)
+    return setting(text, keys, accepts, "none")
 
 
 HIGH_AVAILABILITY = _high_availability(
@@ -144,8 +141,8 @@ KUBERNETES = _high_availability(
 )
 ADAPTIVE = any_of(
     message("the adaptive scheduler"),
-    setting("", ("jobmanager.scheduler",), lambda value: value == "adaptive", in_code=False),
-    setting("", ("scheduler-mode",), lambda value: value == "reactive", in_code=False),
+    setting("", ("jobmanager.scheduler",), lambda value: value == "adaptive", ""),
+    setting("", ("scheduler-mode",), lambda value: value == "reactive", ""),
 )
 WATERMARK_ALIGNMENT = unreported(message("watermark alignment, which jobs set in their code"))
 COMPRESSED = setting(
@@ -156,5 +153,4 @@ LOCAL_RECOVERY = setting(
     ("execution.state-recovery.from-local", "state.backend.local-recovery"),
     is_true,
     "false",
-    in_code=False,
 )

@@ -112,7 +112,6 @@ BUGS = (
                 ("taskmanager.network.memory.max-overdraft-buffers-per-gate",),
                 lambda value: value != "0",
                 "5",
-                in_code=False,
             ),
         ),
         message("Until then set taskmanager.network.memory.max-overdraft-buffers-per-gate to 0."),
@@ -152,7 +151,6 @@ BUGS = (
                 message("manual compaction"),
                 ("state.backend.rocksdb.manual-compaction.min-interval",),
                 lambda value: not value.startswith("0"),
-                "0",
             ),
         ),
         message(

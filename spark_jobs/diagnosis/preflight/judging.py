@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ingest.flink_rest.versions import named_release
-from ingest.messages import Message, Value, list_text, message, plural
+from ingest.messages import Message, Value, join_messages, list_text, message, plural
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE, KNOWN_BUGS
 from spark_jobs.diagnosis.preflight.subjects import (
     SAVEPOINT_KEYED,
@@ -46,17 +46,14 @@ _READ_SINCE = (1, 8)
 """The oldest release whose snapshots newer releases promise to read."""
 _CHANGELOG_SINCE = (1, 15)
 
-_IN_FLIGHT, _IN_FLIGHT_RESCALED, _OF_OPERATORS = "in_flight", "rescaled", "operator_state"
-_NEEDED_CONTENT = {
-    "FLINK-22686": _IN_FLIGHT_RESCALED,
-    "FLINK-31963": _IN_FLIGHT_RESCALED,
-    "FLINK-35351": _IN_FLIGHT_RESCALED,
-    "FLINK-38267": _IN_FLIGHT_RESCALED,
-    "FLINK-38483": _IN_FLIGHT,
-    "FLINK-33863": _OF_OPERATORS,
-    "FLINK-34063": _OF_OPERATORS,
-}
-"""Known bugs → what a snapshot must hold for a start from it to fail or lose state."""
+IN_FLIGHT_BUGS = ("FLINK-38483",)
+RESCALED_IN_FLIGHT_BUGS = ("FLINK-22686", "FLINK-31963", "FLINK-35351", "FLINK-38267")
+OPERATOR_STATE_BUGS = ("FLINK-33863", "FLINK-34063")
+"""Known bugs for which a start from a snapshot that holds this fails or loses state."""
+
+Match = tuple[StoredOperator, PlannedOperator]
+Answer = tuple[Outcome, Message, str]
+"""Outcome, text and source of a reason."""
 
 
 @dataclass(frozen=True)
@@ -103,18 +100,23 @@ class Preflight:
 
 def judge(snapshot: Snapshot, job: Job) -> Preflight:
     fates = tuple(_fates(snapshot, job))
-    matched = [operator for operator in fates if operator.fate == "matched"]
-    restored = [operator.stored for operator in matched if operator.stored]
+    matched = [(fate.stored, fate.planned) for fate in fates if fate.stored and fate.planned]
+    restored = [stored for stored, _ in matched]
+    checks = {"version": _version(snapshot, job)}
+    checks |= {"operators": _mapping(fates, job), "parallelism": _parallelism(matched)}
+    if not job.took_snapshot:
+        checks |= {
+            "backend": _backend(snapshot, job, restored),
+            "types": _types(job, restored),
+            "in_flight": _in_flight(snapshot),
+            "finished": _finished(snapshot),
+            "hooks": _hooks(snapshot),
+        }
+    checks |= {"files": _files(snapshot, fates), "known_bug": _bugs(snapshot, job, matched)}
     reasons = [
-        *_version(snapshot, job),
-        *_mapping(fates, job),
-        *_parallelism(matched),
-        *_backend(snapshot, job, restored),
-        *_types(job, restored),
-        *_in_flight(snapshot, job),
-        *_program(snapshot, job),
-        *_files(snapshot, fates),
-        *_bugs(snapshot, job, matched, restored),
+        Reason(outcome, check, text, source)
+        for check, answers in checks.items()
+        for outcome, text, source in answers
     ]
     outcomes = {reason.outcome for reason in reasons}
     order: tuple[Outcome, ...] = ("refused", "unknown", "restores")
@@ -150,9 +152,9 @@ def _minor(version: str | None) -> tuple[int, ...] | None:
     return release[0][:2] if release and not release[1] else None
 
 
-def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
+def _version(snapshot: Snapshot, job: Job) -> Iterator[Answer]:
     if job.took_snapshot:
-        yield Reason("restores", "version", message("This run of the job wrote it."), FORMATS)
+        yield ("restores", message("This run of the job wrote it."), FORMATS)
         return
     target = _minor(job.flink_version)
     newest = next(
@@ -160,9 +162,8 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
         None,
     )
     if target is None or newest is None:
-        yield Reason(
+        yield (
             "unknown",
-            "version",
             message(
                 "Which snapshots Flink {version:name} reads is not known: it is not a release of "
                 "Apache Flink that was looked at.",
@@ -176,9 +177,8 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
         "version": job.flink_version or "?",
     }
     if snapshot.format_version > newest:
-        yield Reason(
+        yield (
             "refused",
-            "version",
             message(
                 "Its _metadata has format {format:number}; Flink {version:name} reads formats up "
                 "to {newest:number}.",
@@ -191,9 +191,8 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
     writer = _minor(snapshot.flink_version)
     oldest, latest = _writers(snapshot.format_version)
     if (writer or latest) > target:
-        yield Reason(
+        yield (
             "unknown",
-            "version",
             message(
                 "It may be of a later release than Flink {version:name}, which does not promise to "
                 "read it (format {format:number}).",
@@ -202,9 +201,8 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
             UPGRADING,
         )
     elif (writer or oldest) < _READ_SINCE:
-        yield Reason(
+        yield (
             "unknown",
-            "version",
             message(
                 "It may be of a release before 1.8, whose snapshots Flink {version:name} does not "
                 "promise to read (format {format:number}).",
@@ -213,9 +211,8 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
             UPGRADING,
         )
     elif oldest[0] < target[0] and any(operator.has_state for operator in snapshot.operators):
-        yield Reason(
+        yield (
             "unknown",
-            "version",
             message(
                 "Flink does not guarantee that state of 1.x can be read by 2.x: Kryo 5 does not "
                 "read what Kryo 2 wrote, and collections within POJOs have other serializers. "
@@ -224,9 +221,8 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
             NOTES_2_0,
         )
     else:
-        yield Reason(
+        yield (
             "restores",
-            "version",
             message("Flink {version:name} reads _metadata of format {format:number}.", **values),
             FORMATS,
         )
@@ -239,14 +235,13 @@ def _writers(snapshot_format: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     )
 
 
-def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
+def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Answer]:
     if not job.vertices:
-        yield Reason("unknown", "operators", message("The plan of the job is not known."), REST)
+        yield ("unknown", message("The plan of the job is not known."), REST)
     unknown = [operator for operator in fates if operator.fate == "unknown"]
     if unknown:
-        yield Reason(
+        yield (
             "unknown",
-            "operators",
             message(
                 "State of {names:message} belongs to no vertex of the plan. It may be of an "
                 "operator within a chain, whose ids Flink does not report: let the job complete a "
@@ -259,27 +254,22 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
     certain = [operator for operator in dropped if operator.stored and operator.stored.is_certain]
     doubtful = [operator for operator in dropped if operator not in certain]
     if certain:
-        text = message(
+        lacking = message(
             "The job has no operator for the state of {names:message}.", names=_names_text(certain)
         )
-        if job.may_drop:
-            text = message("{text:message} It is left behind, as allowed.", text=text)
-            yield Reason("restores", "operators", text, POINTER)
-        else:
-            yield Reason(
-                "refused",
-                "operators",
-                message(
-                    "{text:message} Flink refuses that unless it is started with "
-                    "allowNonRestoredState, and then loses it.",
-                    text=text,
-                ),
-                POINTER,
+        effect = (
+            message("It is left behind, as allowed.")
+            if job.may_drop
+            else message(
+                "Flink refuses that unless it is started with allowNonRestoredState, and then "
+                "loses it."
             )
+        )
+        outcome: Outcome = "restores" if job.may_drop else "refused"
+        yield outcome, join_messages((lacking, effect), " "), POINTER
     if doubtful and not job.may_drop:
-        yield Reason(
+        yield (
             "unknown",
-            "operators",
             message(
                 "The job has no operator for {names:message}, of which only a coordinator or empty "
                 "files have state: whether Flink refuses that depends on the release.",
@@ -288,24 +278,19 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
             POINTER,
         )
     if job.vertices and not unknown and not dropped:
-        yield Reason(
-            "restores", "operators", message("Every operator with state is in the job."), POINTER
-        )
+        yield ("restores", message("Every operator with state is in the job."), POINTER)
 
 
-def _parallelism(matched: Sequence[OperatorFate]) -> Iterator[Reason]:
+def _parallelism(matched: Sequence[Match]) -> Iterator[Answer]:
     is_equal = True
-    for operator in matched:
-        stored, planned = operator.stored, operator.planned
-        if stored is None or planned is None:
-            continue
-        values: dict[str, Value] = {"name": _name(operator), "max": stored.max_parallelism}
+    for stored, planned in matched:
+        name = stored.name or planned.name
+        values: dict[str, Value] = {"name": name, "max": stored.max_parallelism}
         if planned.parallelism is None or planned.max_parallelism is None:
             is_equal = False
-            yield Reason(
+            yield (
                 "unknown",
-                "parallelism",
-                message("The parallelism of {name:name} is not known.", name=_name(operator)),
+                message("The parallelism of {name:name} is not known.", name=name),
                 REST,
             )
         elif planned.parallelism > stored.max_parallelism:
@@ -317,12 +302,11 @@ def _parallelism(matched: Sequence[OperatorFate]) -> Iterator[Reason]:
                 **values,
             )
             outcome: Outcome = "refused" if stored.has_state else "unknown"
-            yield Reason(outcome, "parallelism", text, ASSIGNMENT)
+            yield outcome, text, ASSIGNMENT
         elif planned.max_parallelism != stored.max_parallelism:
             is_equal = False
-            yield Reason(
+            yield (
                 "unknown",
-                "parallelism",
                 message(
                     "{name:name} has maximum parallelism {planned:number}, its state {max:number}. "
                     "Flink takes over that of the state unless the job sets its own, and then "
@@ -333,22 +317,20 @@ def _parallelism(matched: Sequence[OperatorFate]) -> Iterator[Reason]:
                 POINTER,
             )
     if is_equal and matched:
-        yield Reason(
+        yield (
             "restores",
-            "parallelism",
             message("The maximum parallelism of each operator is that of its state."),
             ASSIGNMENT,
         )
 
 
-def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
+def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -> Iterator[Answer]:
     keyed = {name for operator in restored for name in operator.keyed}
-    if not keyed or job.took_snapshot:
+    if not keyed:
         return
     if keyed == {SAVEPOINT_KEYED}:
-        yield Reason(
+        yield (
             "restores",
-            "backend",
             message("It is a canonical savepoint, which every state backend reads."),
             BACKENDS,
         )
@@ -364,9 +346,8 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
         changelog = False
     plain_handles = {"IncrementalRemoteKeyedStateHandle", "KeyGroupsStateHandle", SAVEPOINT_KEYED}
     if incremental and job_backend == "HashMap":
-        yield Reason(
+        yield (
             "refused",
-            "backend",
             message(
                 "Its keyed state is of incremental checkpoints; the HashMap state backend of the "
                 "job does not read that. A canonical savepoint can change the backend."
@@ -374,9 +355,8 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
             HEAP,
         )
     elif job_backend is None or snapshot_backend is None or job_backend != snapshot_backend:
-        yield Reason(
+        yield (
             "unknown",
-            "backend",
             message(
                 "Its keyed state is in the form of a backend ({its:name}), and the job has "
                 "{mine:name}. Only a canonical savepoint is sure to be read by another backend.",
@@ -385,9 +365,8 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
             COMPARED,
         )
     elif changelog is not False or not keyed <= plain_handles:
-        yield Reason(
+        yield (
             "unknown",
-            "backend",
             message(
                 "The changelog of state is on, or may be, in the job or in the snapshot: whether "
                 "one reads the other is not known."
@@ -395,9 +374,8 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
             BACKENDS,
         )
     else:
-        yield Reason(
+        yield (
             "restores",
-            "backend",
             message("Snapshot and job have the same state backend, {mine:name}.", mine=job_backend),
             COMPARED,
         )
@@ -417,13 +395,12 @@ def _family(backend: str | None) -> str | None:
     return None
 
 
-def _types(job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
-    if job.took_snapshot or not any(operator.has_state for operator in restored):
+def _types(job: Job, restored: Sequence[StoredOperator]) -> Iterator[Answer]:
+    if not any(operator.has_state for operator in restored):
         return
     if job.keeps_types:
-        yield Reason(
+        yield (
             "restores",
-            "types",
             message(
                 "Types, serializers, time-to-live and timers of state are taken to be unchanged, "
                 "as stated."
@@ -431,9 +408,8 @@ def _types(job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
             SCHEMAS,
         )
     else:
-        yield Reason(
+        yield (
             "unknown",
-            "types",
             message(
                 "Flink does not report the types, serializers, time-to-live and timers of the "
                 "job's state. If they are those of the snapshot, say so (--types-unchanged, "
@@ -443,12 +419,11 @@ def _types(job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
         )
 
 
-def _in_flight(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
-    if job.took_snapshot or not any(operator.holds_in_flight for operator in snapshot.operators):
+def _in_flight(snapshot: Snapshot) -> Iterator[Answer]:
+    if not any(operator.holds_in_flight for operator in snapshot.operators):
         return
-    yield Reason(
+    yield (
         "unknown",
-        "in_flight",
         message(
             "It is an unaligned checkpoint with records in flight: Flink supports it only for the "
             "same job graph and record types, and the same minor release."
@@ -457,23 +432,22 @@ def _in_flight(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
     )
 
 
-def _program(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
-    if job.took_snapshot:
-        return
+def _finished(snapshot: Snapshot) -> Iterator[Answer]:
     if any(operator.has_finished for operator in snapshot.operators):
-        yield Reason(
+        yield (
             "unknown",
-            "finished",
             message(
                 "Tasks had finished when it was taken. Flink refuses that for a changed graph, and "
                 "whether the graph within chains is the same is not known."
             ),
             FINISHED,
         )
+
+
+def _hooks(snapshot: Snapshot) -> Iterator[Answer]:
     if snapshot.master_states:
-        yield Reason(
+        yield (
             "unknown",
-            "hooks",
             message(
                 "It holds state of hooks of the JobManager ({names:names}); whether the job has "
                 "them is not reported.",
@@ -483,15 +457,14 @@ def _program(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
         )
 
 
-def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason]:
+def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Answer]:
     needed = [
         operator.stored for operator in fates if operator.stored and operator.fate != "dropped"
     ]
     missing = sum(operator.missing for operator in needed)
     if missing:
-        yield Reason(
+        yield (
             "refused",
-            "files",
             plural(
                 missing,
                 "{missing:count} file of its state is missing or too short.",
@@ -501,9 +474,8 @@ def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason
             COMPARED,
         )
     if snapshot.unchecked:
-        yield Reason(
+        yield (
             "unknown",
-            "files",
             message(
                 "Whether all files of its state are there is not known: {why:text}",
                 why=snapshot.unchecked,
@@ -511,9 +483,8 @@ def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason
             COMPARED,
         )
     elif not missing:
-        yield Reason(
+        yield (
             "restores",
-            "files",
             plural(
                 snapshot.files,
                 "The {files:count} file that it refers to is there.",
@@ -524,44 +495,29 @@ def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason
         )
 
 
-def _bugs(
-    snapshot: Snapshot,
-    job: Job,
-    matched: Sequence[OperatorFate],
-    restored: Sequence[StoredOperator],
-) -> Iterator[Reason]:
+def _bugs(snapshot: Snapshot, job: Job, matched: Sequence[Match]) -> Iterator[Answer]:
     in_flight = any(operator.holds_in_flight for operator in snapshot.operators)
-    rescaled = any(
-        operator.stored
-        and operator.planned
-        and operator.stored.parallelism != operator.planned.parallelism
-        for operator in matched
+    rescaled = any(stored.parallelism != planned.parallelism for stored, planned in matched)
+    has_operator_state = any(kind.endswith("-op") for stored, _ in matched for kind in stored.kinds)
+    issues = (
+        *(RESCALED_IN_FLIGHT_BUGS if in_flight and rescaled else ()),
+        *(IN_FLIGHT_BUGS if in_flight else ()),
+        *(OPERATOR_STATE_BUGS if has_operator_state else ()),
     )
-    has_operator_state = any(
-        kind.endswith("-op") for operator in restored for kind in operator.kinds
-    )
-    has_content = {
-        _IN_FLIGHT: in_flight,
-        _IN_FLIGHT_RESCALED: in_flight and rescaled,
-        _OF_OPERATORS: has_operator_state,
-    }
     # The snapshot decides, not the setting of the job.
     checkpointing = {**(job.facts.checkpointing or {}), "unaligned": in_flight}
     facts = replace(job.facts, flink_version=job.flink_version, checkpointing=checkpointing)
-    for issue, content in _NEEDED_CONTENT.items():
+    for issue in issues:
         bug = BY_ISSUE[issue]
-        if has_content[content] and bug.exposure(facts) != "no":
-            yield Reason(
+        known = message(
+            "Flink {version:name} has {issue:name}, or may have it.",
+            version=job.flink_version or "?",
+            issue=issue,
+        )
+        if bug.exposure(facts) != "no":
+            yield (
                 "unknown",
-                "known_bug",
-                message(
-                    "Flink {version:name} has {issue:name}, or may have it. {effect:message} "
-                    "{way_out:message}",
-                    version=job.flink_version or "?",
-                    issue=issue,
-                    effect=bug.effect,
-                    way_out=bug.way_out,
-                ),
+                join_messages((known, bug.effect, bug.way_out), " "),
                 bug.address,
             )
 

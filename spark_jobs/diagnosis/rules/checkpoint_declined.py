@@ -5,40 +5,37 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.messages import brief, list_text, message, plural, subtask_text
+from ingest.messages import list_text, message, plural, subtask_text
 from spark_jobs.diagnosis.checkpoint_history import name_of
 from spark_jobs.diagnosis.checkpoint_reasons import ReasonWords, words_of
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.losses import (
-    HOLD_S,
     Losses,
     count_text,
     find_losses,
     loss_finding,
-    loss_thresholds,
+    loss_rule,
+    missing_evidence,
+    vertex_in,
 )
-from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.stack_traces import condensed, without_middle
 from spark_jobs.diagnosis.statistics import counts_of, largest_group
 
-RULE = "checkpoint.declined"
 DECLINES_SHOWN = 20
 VERTICES_SHOWN = 10
 EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
 
 
-@rule(
-    RULE,
+@loss_rule(
+    "declined",
     message("Checkpoints declined"),
     message("Tasks refused or failed their part of a checkpoint."),
     fed_by="windows/1.20.5-E",
-    hold_s=HOLD_S,
-    thresholds=loss_thresholds(RULE),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    losses = find_losses(window, "declined", limits[f"{RULE}.look_back_s"])
+    losses = find_losses(window, "declined", limits)
     if losses is None:
         return
     declines = [
@@ -50,10 +47,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     words, exception = words_of(losses.newest.reason), _exception(losses)
     cause = cause_of(exception)
     yield loss_finding(
-        window,
-        RULE,
         losses,
-        limits,
         is_harmless=all(words_of(sample.reason).is_harmless for sample in losses.lost),
         confidence="high" if declines else "medium",
         title=message(
@@ -102,9 +96,7 @@ def _by_whom(declines: list[dict[str, Any]]) -> str:
 
 
 def _task(decline: Mapping[str, Any]) -> str:
-    return subtask_text(
-        decline.get("vertex_name") or decline.get("vertex_id"), decline.get("subtask")
-    )
+    return subtask_text(vertex_in(decline), decline.get("subtask"))
 
 
 def _exception(losses: Losses) -> str | None:
@@ -118,14 +110,12 @@ def _exception(losses: Losses) -> str | None:
 
 
 def _cause(words: ReasonWords, exception: str | None) -> str:
-    return (
-        message(
-            "{means:text} It threw: {without_middle:text}",
-            means=words.means,
-            without_middle=without_middle(exception.splitlines()[0], FIRST_LINE_CHARS),
-        )
-        if exception
-        else words.means
+    if not exception:
+        return words.means
+    return message(
+        "{means:text} It threw: {without_middle:text}",
+        means=words.means,
+        without_middle=without_middle(exception.splitlines()[0], FIRST_LINE_CHARS),
     )
 
 
@@ -139,9 +129,6 @@ def _evidence(
             yield Evidence(message("host"), decline["host"], note=decline.get("container") or "")
     for vertex in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
         # REST does not say which of the subtasks without acknowledgement declined.
-        name = brief(
-            vertex.get("vertex_name") or vertex.get("vertex_id") or message("unnamed tasks")
-        )
         indexes = ", ".join(str(index) for index in vertex.get("subtasks") or ())
         note = (
             message(
@@ -150,12 +137,7 @@ def _evidence(
             if indexes
             else ""
         )
-        yield Evidence(
-            message("not acknowledged by {name:name}", name=name),
-            vertex.get("count"),
-            "count",
-            note=note,
-        )
+        yield missing_evidence(vertex, note)
     if newest.reason:
         yield Evidence(message("reason"), newest.reason, note=newest.reason_text or "")
     if exception:

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from ingest.messages import message
-from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off
+from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off, savepoints
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
@@ -36,15 +36,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(
             message("whether its checkpoints are retained when it is cancelled has not been seen")
         )
-    savepoint_ms = max(
-        (
-            sample.ended_ms
-            for sample in window.checkpoints
-            if sample.is_savepoint and sample.outcome == "completed"
-        ),
-        default=None,
-    )
-    age_ms = None if savepoint_ms is None else window.at_ms - savepoint_ms
+    ages_ms = (window.at_ms - sample.ended_ms for sample in savepoints(window.checkpoints))
+    age_ms = min(ages_ms, default=None)
     if config.retained_on_cancellation or (
         age_ms is not None and age_ms <= limits[SAVEPOINT_AGE] * 1000
     ):

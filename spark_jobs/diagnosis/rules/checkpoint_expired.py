@@ -8,18 +8,17 @@ from spark_jobs.diagnosis.barrier_holders import Holder, newest_holder, pressure
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.losses import (
-    HOLD_S,
     count_text,
     find_losses,
     loss_finding,
-    loss_thresholds,
+    loss_rule,
+    missing_evidence,
+    vertex_in,
 )
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASE_WORDS, PHASES, with_sync_timeout
-from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.topology import Topology
 
-RULE = "checkpoint.expired"
 HOSTS_SHOWN = 50
 WRITE_EVENTS = ("checkpoint_sync_done", "checkpoint_async_started")
 """Only DEBUG logs of TaskManagers have these events."""
@@ -28,13 +27,13 @@ MOST_HUNG_SUBTASKS = 4
 HUNG_CHECKPOINTS = 2
 """In a single checkpoint, a missing acknowledgement may only have been late."""
 
+Missing = Mapping[str, Any]
+"""The subtasks of a vertex that had not acknowledged."""
 Subtask = tuple[str, int]
 """Name of the vertex, and index of the subtask."""
-MissingVertex = tuple[str, int, Mapping[str, Any]]
-"""Name of the vertex, how many of its subtasks had not acknowledged, and their report."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Progress:
     """How far an expired checkpoint came. ``late_ms``: of the last late acknowledgement.
     ``is_complete``: all subtasks acknowledged in the end. ``hung``: subtasks that never did.
@@ -89,7 +88,7 @@ def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
         (sample.get("vertex_name"), sample.get("subtask")) for sample in expired.late_messages
     }
     return {
-        (str(vertex.get("vertex_name") or vertex.get("vertex_id") or ""), index)
+        (vertex_in(vertex), index)
         for vertex in expired.not_acknowledged
         for index in vertex.get("subtasks") or ()
         # REST has only the number of subtasks that reported late.
@@ -97,17 +96,15 @@ def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
     }
 
 
-@rule(
-    RULE,
+@loss_rule(
+    "expired",
     message("Checkpoints expired"),
     message("Checkpoints did not complete within their time-out."),
     fed_by="windows/1.20.5-F",
-    hold_s=HOLD_S,
-    thresholds=loss_thresholds(RULE),
     reads=WRITE_EVENTS,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    expiries = find_losses(window, "expired", limits[f"{RULE}.look_back_s"])
+    expiries = find_losses(window, "expired", limits)
     if expiries is None:
         return
     newest = expiries.newest
@@ -121,7 +118,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     confidence: Confidence = "medium" if holder or newest.not_acknowledged else "low"
     if holder and holder.is_busy_known:
         confidence = "high"
-    missing, progress = _missing_vertices(newest), progress_of(expiries.lost)
+    missing = sorted(newest.not_acknowledged, key=lambda part: (-_count(part), vertex_in(part)))
+    progress = progress_of(expiries.lost)
     phase = late_phase or _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
     held_by = (
@@ -130,10 +128,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         else ""
     )
     yield loss_finding(
-        window,
-        RULE,
         expiries,
-        limits,
         confidence=confidence,
         title=message(
             "{counted:text} expired{words:message}{held_by:message}",
@@ -143,8 +138,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             else "",
             held_by=held_by,
         ),
-        cause=_with_progress(
-            progress, _cause(window, newest, holder, phase, missing, late_checkpoint)
+        cause=join_messages(
+            (
+                _progress_text(progress),
+                _missing_text(newest, missing),
+                _cause(window, newest, holder, phase, late_checkpoint),
+            ),
+            " ",
         ),
         next_step=_next_step(window, holder, phase, is_hung=bool(progress.hung)),
         counted_as=message("expired checkpoints"),
@@ -159,24 +159,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _with_progress(progress: Progress, cause: str) -> str:
+def _progress_text(progress: Progress) -> str:
     if progress.verdict == "short" and progress.late_ms is not None:
         return message(
             "Of {name:message} {acknowledged:share} of the subtasks had acknowledged in time, and "
-            "all the others did within {short:duration} more. {cause:message}",
+            "all the others did within {short:duration} more.",
             name=name_of(progress.checkpoint),
             acknowledged=progress.acknowledged_ratio or 0.0,
             short=progress.late_ms,
-            cause=cause,
         )
     if progress.verdict == "hung":
         return message(
             "It hung at {where:name}, as the one before did: nothing came from there, not even "
-            "late. {cause:message}",
+            "late.",
             where=list_text([f"{brief(name)} [{index}]" for name, index in progress.hung]),
-            cause=cause,
         )
-    return cause
+    return ""
 
 
 def _progress_evidence(progress: Progress) -> Iterator[Evidence]:
@@ -196,20 +194,12 @@ def _progress_evidence(progress: Progress) -> Iterator[Evidence]:
         )
 
 
-def _missing_vertices(expired: CheckpointSample) -> list[MissingVertex]:
-    vertices = [
-        (
-            vertex.get("vertex_name") or vertex.get("vertex_id") or "",
-            vertex.get("count") or 0,
-            vertex,
-        )
-        for vertex in expired.not_acknowledged
-    ]
-    return sorted(vertices, key=lambda vertex: (-vertex[1], vertex[0]))
+def _count(vertex: Missing) -> int:
+    return int(vertex.get("count") or 0)
 
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
-    missing = sum(vertex.get("count") or 0 for vertex in expired.not_acknowledged)
+    missing = sum(map(_count, expired.not_acknowledged))
     if missing > 0 and 2 * _count_writing(window, expired) > missing:
         return "async"
     if not holder:
@@ -256,55 +246,49 @@ def _cause(
     expired: CheckpointSample,
     holder: Holder | None,
     phase: str | None,
-    missing: list[MissingVertex],
     late_checkpoint: CheckpointSample | None,
 ) -> str:
-    missing_text = _missing_text(expired, missing)
     if late_checkpoint and phase and not holder:
         count = sum(vertex.get("late") or 0 for vertex in late_checkpoint.not_acknowledged)
         return message(
-            "{who:text}{late:message} after the time-out of {name_of:text}: most of the time of "
-            "the slowest went into this part: {phase:name}.",
-            who=missing_text,
+            "{late:message} after the time-out of {name_of:text}: most of the time of the slowest "
+            "went into this part: {phase:name}.",
             late=plural(count, "{count:count} subtask reported", "{count:count} subtasks reported"),
             name_of=name_of(late_checkpoint),
             phase=PHASE_WORDS[phase],
         )
     if phase == "async":
         return message(
-            "{who:text}They had taken their snapshots and were still writing them to the "
-            "checkpoint storage.",
-            who=missing_text,
+            "They had taken their snapshots and were still writing them to the checkpoint storage."
         )
     if holder:
         unaligned = message(" although the checkpoint was unaligned") if expired.unaligned else ""
         return message(
-            "{who:text}The barrier was held{unaligned:message}: it is queued behind records, and "
+            "The barrier was held{unaligned:message}: it is queued behind records, and "
             "{brief:name} processes them too slowly.",
-            who=missing_text,
             unaligned=unaligned,
             brief=holder.brief,
         )
     if pressure_is_known(window):
         return message(
-            "{who:text}No back-pressure was observed during it: a task whose thread is "
-            "stuck, a slow upload or a lost message is more likely.",
-            who=missing_text,
+            "No back-pressure was observed during it: a task whose thread is stuck, a slow upload "
+            "or a lost message is more likely."
         )
     return message(
-        "{who:text}Whether back-pressure held the barrier is not known: no pressure was measured "
-        "at that time.",
-        who=missing_text,
+        "Whether back-pressure held the barrier is not known: no pressure was measured at that "
+        "time."
     )
 
 
-def _missing_text(expired: CheckpointSample, missing: list[MissingVertex]) -> str:
+def _missing_text(expired: CheckpointSample, missing: list[Missing]) -> str:
     if not expired.subtasks or expired.acknowledged is None:
         return ""
     missing_count = expired.subtasks - expired.acknowledged
-    names = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
+    names = list_text(
+        f"{brief(name)} ({_count(vertex)})" for vertex in missing if (name := vertex_in(vertex))
+    )
     return message(
-        "{lacking:number} of {subtasks:number} subtasks had not acknowledged{by_vertex:message}. ",
+        "{lacking:number} of {subtasks:number} subtasks had not acknowledged{by_vertex:message}.",
         lacking=missing_count,
         subtasks=expired.subtasks,
         by_vertex=message(": {names:name}", names=names) if names else "",
@@ -322,10 +306,8 @@ def _next_step(
         )
         if window.config.unaligned:
             return pass_barriers
-        return message(
-            "{first:message} Until then, unaligned checkpoints let barriers overtake records.",
-            first=pass_barriers,
-        )
+        unaligned = message("Until then, unaligned checkpoints let barriers overtake records.")
+        return join_messages((pass_barriers, unaligned), " ")
     if phase == "sync":
         return with_sync_timeout(
             window,
@@ -347,7 +329,7 @@ def _next_step(
 
 
 def _evidence(
-    window: JobWindow, missing: list[MissingVertex], holder: Holder | None
+    window: JobWindow, missing: list[Missing], holder: Holder | None
 ) -> Iterator[Evidence]:
     yield Evidence(
         message("checkpoint time-out"),
@@ -357,32 +339,19 @@ def _evidence(
         if window.config.timeout_ms
         else message("Flink's default; the setting was not seen"),
     )
-    for name, count, vertex in missing[:10]:
+    for vertex in missing[:10]:
         indexes = ", ".join(str(index) for index in vertex.get("subtasks") or ())
         hosts = list_text(vertex.get("hosts") or ())
-        note = join_messages(
-            filter(
-                None,
-                (
-                    message("subtasks {indexes:name}", indexes=indexes) if indexes else "",
-                    message("on {hosts:name}", hosts=hosts) if hosts else "",
-                ),
-            ),
-            "; ",
+        words = (
+            message("subtasks {indexes:name}", indexes=indexes) if indexes else "",
+            message("on {hosts:name}", hosts=hosts) if hosts else "",
         )
-        yield Evidence(
-            message(
-                "not acknowledged by {name:name}", name=brief(name or message("unnamed tasks"))
-            ),
-            count,
-            "count",
-            note=note,
-        )
+        yield missing_evidence(vertex, join_messages(words, "; "))
     if holder:
-        yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))
+        yield holder.evidence
 
 
-def _related(holder: Holder | None, missing: list[MissingVertex]) -> Iterator[Related]:
+def _related(holder: Holder | None, missing: list[Missing]) -> Iterator[Related]:
     if holder:
         yield Related(
             "vertex",
@@ -390,7 +359,6 @@ def _related(holder: Holder | None, missing: list[MissingVertex]) -> Iterator[Re
             message("origin of the back-pressure that held the barrier"),
             holder.path,
         )
-    for host in sorted({host for _, _, vertex in missing for host in vertex.get("hosts") or ()})[
-        :HOSTS_SHOWN
-    ]:
+    hosts = sorted({host for vertex in missing for host in vertex.get("hosts") or ()})
+    for host in hosts[:HOSTS_SHOWN]:
         yield Related("host", host, message("runs a subtask that had not acknowledged"))

@@ -9,41 +9,35 @@ from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, words_of
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.losses import (
-    HOLD_S,
     Losses,
     count_text,
     find_losses,
     loss_finding,
-    loss_thresholds,
-    severity_of,
+    loss_rule,
 )
-from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.statistics import counts_of
 
-RULE = "checkpoint.failed"
 NO_REASON = message("no reason reported")
 SAME_MS = 1_000
 MESSAGE_CHARS = 500
 KINDS = ("trigger_failed", "checkpoint_failed")
 
 
-@rule(
-    RULE,
+@loss_rule(
+    "failed",
     message("Checkpoints failed"),
     message("Checkpoints were lost for reasons other than a decline or an expiry."),
     fed_by="incidents/1.20.5/storage-gone",
-    hold_s=HOLD_S,
-    thresholds=loss_thresholds(RULE),
     reads=KINDS,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     window = _with_checkpoints_without_id(window)
-    losses = find_losses(window, "failed", limits[f"{RULE}.look_back_s"])
+    losses = find_losses(window, "failed", limits)
     if losses is None:
         return
-    if severity_of(losses, RULE, limits) != "critical" and all(
+    if losses.severity != "critical" and all(
         sample.reason in LOST_WITH_JOB for sample in losses.lost
     ):
         return
@@ -53,10 +47,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     text = losses.newest.reason_text or losses.newest.failure_message
     cause = cause_of(text)
     yield loss_finding(
-        window,
-        RULE,
         losses,
-        limits,
         confidence="medium" if reason == NO_REASON else "high",
         title=message(
             "{counted:text} failed: {reason:name}", counted=count_text(losses.lost), reason=reason

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from statistics import median
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time
+from spark_jobs.diagnosis.checkpoint_history import (
+    INCREMENTAL_SIZE_SINCE,
+    by_time,
+    completed,
+    savepoints,
+)
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, NotJudged, Related
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE
-from spark_jobs.diagnosis.rule import checkpoint_finding, rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
 
 RULE = "checkpoint.full_after_savepoint"
@@ -30,7 +35,7 @@ BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
 """After these, the first upload may be full for other reasons."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Upload:
     """One completed checkpoint. ``savepoint``: the last one since the previous checkpoint.
     ``follows_break``: the checkpoint is the first ever, or after a restore, restart or rescaling.
@@ -55,21 +60,16 @@ class Upload:
 
 
 def uploads_of(window: JobWindow) -> list[Upload]:
-    completed = sorted(
-        (checkpoint for checkpoint in window.checkpoints if checkpoint.outcome == "completed"),
-        key=by_time,
-    )
-    savepoints = [sample for sample in completed if sample.is_savepoint]
-    checkpoints = [sample for sample in completed if not sample.is_savepoint]
+    all_savepoints = sorted(savepoints(window.checkpoints), key=by_time)
+    checkpoints = sorted(completed(window.checkpoints), key=by_time)
     reports_one_size = _reports_one_size(window, checkpoints)
     breaks = [annotation.at_ms for annotation in window.annotations if annotation.kind in BREAKS]
     uploads: list[Upload] = []
-    previous: CheckpointSample | None = None
-    for sample in checkpoints:
-        earlier = [point for point in savepoints if point.ended_ms <= sample.trigger_time_ms]
+    for previous, sample in zip([None, *checkpoints], checkpoints, strict=False):
+        earlier = [point for point in all_savepoints if point.ended_ms <= sample.trigger_time_ms]
         full_bytes = sample.state_bytes
         if full_bytes is None and reports_one_size:
-            full_bytes = _savepoint_bytes(earlier, savepoints) or _file_bytes(window, sample)
+            full_bytes = _savepoint_bytes(earlier, all_savepoints) or _file_bytes(window, sample)
         is_after_savepoint = (
             previous and earlier and earlier[-1].ended_ms > previous.trigger_time_ms
         )
@@ -79,7 +79,6 @@ def uploads_of(window: JobWindow) -> list[Upload]:
         uploads.append(
             Upload(sample, full_bytes, earlier[-1] if is_after_savepoint else None, follows_break)
         )
-        previous = sample
     return uploads
 
 
@@ -131,10 +130,7 @@ def _savepoint_bytes(
     hold_s=900,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if not any(
-        checkpoint.is_savepoint and checkpoint.outcome == "completed"
-        for checkpoint in window.checkpoints
-    ):
+    if not savepoints(window.checkpoints):
         return
     uploads = uploads_of(window)
     if window.config.mode is None and all(upload.uploaded_bytes is None for upload in uploads):
@@ -193,13 +189,16 @@ def _finding(
     confidence: Confidence,
 ) -> Finding:
     checkpoint = upload.checkpoint
+    name = message("checkpoint {checkpoint_id:number}", checkpoint_id=checkpoint.checkpoint_id)
     affected = BUG.releases.affect(window.flink_version)
-    return checkpoint_finding(
+    return job_finding(
         window,
-        checkpoint,
         RULE,
         "warning",
         confidence,
+        subject=("checkpoint", f"{name} @ {checkpoint.trigger_time_ms}", name),
+        seen_at_ms=checkpoint.ended_ms,
+        began_at_ms=checkpoint.ended_ms,
         title=message(
             "Checkpoint {checkpoint_id:number} uploaded {excess:bytes} too much after savepoint "
             "{checkpoint_id2:number}",

@@ -81,7 +81,7 @@ def _late_source_finding(cost: PhaseCost) -> Finding | None:
 
 def _cause(cost: PhaseCost, holder: Holder | None) -> str:
     if holder:
-        held = list_text(brief(cost.window.vertex_name(vertex_id)) for vertex_id in holder.held)
+        held = list_text(map(cost.window.brief_name, holder.held))
         return message(
             "Back-pressure holds the barriers: they are queued behind records, and the buffers "
             "from {held:name} on are full because {brief:name} processes the records too slowly.",

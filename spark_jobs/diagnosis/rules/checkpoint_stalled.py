@@ -27,8 +27,18 @@ from spark_jobs.diagnosis.statistics import counts_of
 
 RULE = "checkpoint.stalled"
 INTERVALS, CRITICAL = f"{RULE}.intervals", f"{RULE}.critical_times"
-STATES_BEFORE = ("CREATED", "INITIALIZING", "RECONCILING")
-STATES_AFTER = ("FINISHED", "CANCELED", "FAILED", "SUSPENDED", "CANCELLING")
+TAKES_NONE = frozenset(
+    {
+        "CREATED",
+        "INITIALIZING",
+        "RECONCILING",
+        "FINISHED",
+        "CANCELED",
+        "FAILED",
+        "SUSPENDED",
+        "CANCELLING",
+    }
+)
 TRIGGERS_AT_LEAST = 5
 """Enough to derive the interval if no setting is known."""
 
@@ -64,8 +74,7 @@ TRIGGERS_AT_LEAST = 5
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    can_checkpoint = window.state not in (*STATES_BEFORE, *STATES_AFTER)
-    if window.terminal or not can_checkpoint or checkpoints_are_off(window):
+    if window.terminal or window.state in TAKES_NONE or checkpoints_are_off(window):
         return
     newest = max(
         completed(window.checkpoints),

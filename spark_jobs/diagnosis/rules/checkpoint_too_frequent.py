@@ -5,12 +5,7 @@ from ingest.messages import join_messages, message
 from spark_jobs.diagnosis import fleet_policy
 from spark_jobs.diagnosis.advice import interval_for
 from spark_jobs.diagnosis.barrier_holders import newest_holder, pressure_is_known
-from spark_jobs.diagnosis.checkpoint_history import (
-    checkpoints_are_off,
-    completed,
-    has_checkpoints,
-    recent,
-)
+from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off, completed_lately
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, dominating_phase
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -23,7 +18,6 @@ PAUSE_SHARE = 0.1
 """A minimum pause below a tenth of the interval hardly helps."""
 LEAST_COUNT = 5
 """Fewer checkpoints do not show how long they usually take."""
-LOOK_BACK_S = 1_800
 
 
 @rule(
@@ -62,21 +56,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if breaches:
         yield _policy_finding(window, limits, breaches)
         return
-    long_ms = limits[SHARE] * interval_ms
-    if has_checkpoints(window) and not any(
-        (checkpoint.end_to_end_ms or 0) > long_ms and checkpoint.outcome == "completed"
-        for checkpoint in window.checkpoints
-    ):
-        return
     checkpoints = [
-        sample
-        for sample in completed(recent(window, LOOK_BACK_S))
-        if sample.end_to_end_ms is not None
+        sample for sample in completed_lately(window) if sample.end_to_end_ms is not None
     ]
     durations = [sample.end_to_end_ms or 0 for sample in checkpoints]
     if (
         len(durations) < LEAST_COUNT
-        or median(durations) <= long_ms
+        or median(durations) <= limits[SHARE] * interval_ms
         or (window.config.min_pause_ms or 0) > PAUSE_SHARE * interval_ms
         or _is_held(window, limits, checkpoints)
     ):

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from ingest.messages import bytes_text, message, plural
-from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off
+from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off, savepoints
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, RecoveryPoint
@@ -33,12 +33,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _has_savepoint_since(window: JobWindow, audited_at_ms: int) -> bool:
-    return any(
-        checkpoint.is_savepoint
-        and checkpoint.outcome == "completed"
-        and checkpoint.trigger_time_ms > audited_at_ms
-        for checkpoint in window.checkpoints
-    )
+    return any(sample.trigger_time_ms > audited_at_ms for sample in savepoints(window.checkpoints))
 
 
 def _incomplete_finding(window: JobWindow, point: RecoveryPoint) -> Finding:

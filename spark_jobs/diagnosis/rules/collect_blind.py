@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Finding, Limits, Threshold
-from spark_jobs.diagnosis.rule import last_error, rule
+from spark_jobs.diagnosis.rule import job_finding, last_error, rule
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
 
 RULE = "collect.blind"
@@ -41,13 +41,13 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
     key = f"{RULE}.cycles"
     silent_ms = max(0, window.at_ms - gap.since_ms)
     evidence, error = last_error(gap.error)
-    return Finding(
-        rule=RULE,
-        severity="critical",
-        confidence="high",
-        subject_kind="cluster",
-        subject_id=gap.source,
-        subject=message("{cluster:name}: {source:name}", cluster=window.cluster, source=gap.source),
+    name = message("{cluster:name}: {source:name}", cluster=window.cluster, source=gap.source)
+    return job_finding(
+        window,
+        RULE,
+        "critical",
+        "high",
+        subject=("cluster", gap.source, name),
         title=message(
             "{source:name} of {cluster:name} has been silent for {cycles:message} "
             "({silent_ms:duration})",
@@ -66,6 +66,5 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
             "from Weir's collector with the cluster's settings: address, certificate, "
             "token, firewall. A JobManager that is down shows here first."
         ),
-        seen_at_ms=window.at_ms,
         evidence=(limits.evidence(message("missed cycles"), gap.cycles, key), *evidence),
     )

@@ -1,20 +1,18 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ingest.messages import bytes_text, list_text, message
+from ingest.messages import bytes_text, join_messages, list_text, message
 from spark_jobs.diagnosis.checkpoint_history import completed
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.meters import has_start, meters_agree, meters_are_of_now
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.pressure import largest, value
-from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.record_rates import Rates, records_in, records_out
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 
 RULE = "data.skew"
-LACKING = message("records and state per subtask")
 RATIO = f"{RULE}.max_over_median"
 STATE_KEPT_MS = 600_000
 """A window has the state of the newest checkpoint in each ten minutes."""
@@ -24,7 +22,7 @@ SLOW_BUSY = 0.5
 """From this share of time on, a subtask may hold records up."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnevenVertex:
     """``main``: the spread of its records if they are uneven, else of its state."""
 
@@ -74,7 +72,7 @@ class UnevenVertex:
     ),
     fed_by="windows/1.20.5-C2",
     needs=("vertex_windows", "vertex_states"),
-    lacking=LACKING,
+    lacking=message("records and state per subtask"),
     thresholds=(
         Threshold(
             RATIO,
@@ -119,8 +117,6 @@ class UnevenVertex:
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if not window.vertex_windows and not window.vertex_states and not window.terminal:
-        raise NotJudged(LACKING)
     targets = {edge.target for edge in window.edges}
     uneven_vertices: dict[str, UnevenVertex] = {}
     starting_names: list[str] = []
@@ -133,7 +129,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
         if records is None:
             continue
-        name = brief_name(window, vertex.vertex_id)
+        name = window.brief_name(vertex.vertex_id)
         if has_start(window):
             starting_names.append(name)
         elif rates.counted_ms is None and not meters_are_of_now(window, vertex, records):
@@ -188,10 +184,7 @@ def _state_is_unreported(window: JobWindow) -> bool:
 def _sets_pace(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> bool:
     if uneven.is_source or uneven.busy is None or uneven.busy < limits[BUSY]:
         return False
-    try:
-        origin = pressure_of(window, limits).roots.get(uneven.vertex_id)
-    except NotJudged:
-        return False
+    origin = pressure_of(window, limits).roots.get(uneven.vertex_id)
     return origin is not None and not set(origin.subtasks).isdisjoint(uneven.main.top)
 
 
@@ -214,7 +207,7 @@ def _rates(vertex: VertexWindow, is_source: bool) -> Rates:
 
 
 def _finding(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> Finding:
-    name = brief_name(window, uneven.vertex_id)
+    name = window.brief_name(uneven.vertex_id)
     main, busy = uneven.main, uneven.busy
     hot = list_text(f"{name}/{index}" for index in main.top)
     hosts = uneven.window.host if uneven.window else ()
@@ -259,7 +252,7 @@ def _evidence(limits: Limits, uneven: UnevenVertex) -> Iterator[Evidence]:
             message("records, largest over typical"),
             unevenness.ratio,
             RATIO,
-            message("{note:message}; {source:text}", note=note, source=source),
+            join_messages((note, source), "; "),
         )
         yield limits.evidence(
             message("records of the hottest subtask"), unevenness.largest, MIN_RECORDS, source

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from ingest.messages import message
+from ingest.messages import join_messages, message
 from spark_jobs.diagnosis.checkpoint_history import by_time, name_of
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure, code_of
@@ -29,7 +29,7 @@ _NOT_STARTED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """A snapshot to start from; ``at_ms``: when it was taken, if known."""
 
@@ -65,7 +65,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         title=message(
             "The job failed for good: {what:text}", what=root.group if root else UNREPORTED
         ),
-        cause=message("{root:text} {ended:message}", root=_words_of(root), ended=words),
+        cause=join_messages((_words_of(root), words), " "),
         next_step=_next_step(cause, ended_by, snapshot),
         seen_at_ms=min(ended_ms, window.at_ms),
         began_at_ms=ended_ms,
@@ -190,34 +190,37 @@ def _words_of(root: RootException | None) -> str:
 
 
 def _next_step(cause: FailureCause | None, ended_by: str, snapshot: Snapshot | None) -> str:
-    advice = (
+    steps = [
         cause.next_step
         if cause
         else message(
             "Read the root exception and repair what it names: the job's code, a record, or an "
             "outside system."
         )
-    )
+    ]
     if snapshot:
-        advice = message(
-            "{advice:message} Then start the job from {name:message}: {path:name}.",
-            advice=advice,
-            name=snapshot.name,
-            path=snapshot.path,
+        steps.append(
+            message(
+                "Then start the job from {name:message}: {path:name}.",
+                name=snapshot.name,
+                path=snapshot.path,
+            )
         )
     elif not (cause and cause.unreadable):
-        advice = message(
-            "{advice:message} No snapshot of it is known that it could start from: look for one in "
-            "its checkpoint directory before it is started without state.",
-            advice=advice,
+        steps.append(
+            message(
+                "No snapshot of it is known that it could start from: look for one in its "
+                "checkpoint directory before it is started without state."
+            )
         )
     if ended_by == NO_STRATEGY:
-        advice = message(
-            "{advice:message} Set a restart strategy (restart-strategy.type), so that the next "
-            "failure does not end it.",
-            advice=advice,
+        steps.append(
+            message(
+                "Set a restart strategy (restart-strategy.type), so that the next failure does not "
+                "end it."
+            )
         )
-    return advice
+    return join_messages(steps, " ")
 
 
 def _evidence(

@@ -23,6 +23,7 @@ MOST_FALLS = 0.2
 """Share of the steps: if levels fall more often, unloading of classes frees the memory."""
 COMPARABLE = 2.0
 """Largest factor between running times: memory also grows while a job runs."""
+STILL_REFERRED_TO = message("Something of earlier attempts of the job is still referred to.")
 METASPACE, DIRECT = "metaspace", message("direct memory")
 _NEXT_STEPS = {
     METASPACE: message(
@@ -42,7 +43,7 @@ Levels = Sequence[tuple[int, int, int]]
 """At the end of each period between restarts: (restarts before it, epoch ms, bytes)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Steps:
     """One kind of memory of one TaskManager."""
 
@@ -230,31 +231,20 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
     where, (restarts, at_ms, newest_bytes) = worst.host or worst.taskmanager_id, worst.levels[-1]
     restarts_left, restart_count = worst.restarts_left, restarts - worst.levels[0][0]
     is_critical = restarts_left is not None and restarts_left <= limits[CRITICAL]
-    other_count = len({steps.taskmanager_id for steps in growing}) - 1
-    others_text = (
-        plural(
-            other_count,
-            " {count:count} other TaskManager shows it too.",
-            " {count:count} other TaskManagers show it too.",
-        )
-        if other_count
-        else ""
-    )
-    kinds = {steps.kind: steps for steps in reversed(growing) if steps.kind != worst.kind}
-    others_text += join_messages(
-        (
-            message(
-                " {capitalize:name} grows by {round:bytes} a restart as well.",
-                capitalize=kind.capitalize(),
-                round=round(steps.step_bytes),
-            )
-            for kind, steps in kinds.items()
-        )
-    )
     full = (
         message("is full after {int:number} more", int=int(restarts_left))
         if restarts_left is not None
         else message("grows towards a limit that is not known")
+    )
+    cause = message(
+        "Over {seen:message}, {kind:name} of {where:name} rose from {levels:bytes} to {now:bytes}; "
+        "at this pace it {full:message}.",
+        seen=plural(restart_count, "{count:count} restart", "{count:count} restarts"),
+        kind=worst.kind,
+        where=where,
+        levels=worst.levels[0][2],
+        now=newest_bytes,
+        full=full,
     )
     evidence = [
         Evidence(
@@ -290,20 +280,7 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
             kind=worst.kind,
             where=where,
         ),
-        cause=(
-            message(
-                "Over {seen:message}, {kind:name} of {where:name} rose from {levels:bytes} to "
-                "{now:bytes}; at this pace it {full:message}.{also:message} "
-                "Something of earlier attempts of the job is still referred to.",
-                seen=plural(restart_count, "{count:count} restart", "{count:count} restarts"),
-                kind=worst.kind,
-                where=where,
-                levels=worst.levels[0][2],
-                now=newest_bytes,
-                full=full,
-                also=others_text,
-            )
-        ),
+        cause=join_messages((cause, *_others(growing), STILL_REFERRED_TO), " "),
         next_step=_NEXT_STEPS[worst.kind],
         seen_at_ms=at_ms,
         evidence=evidence,
@@ -314,3 +291,20 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
             "levels": [list(level) for level in worst.levels],
         },
     )
+
+
+def _others(growing: list[Steps]) -> Iterator[str]:
+    worst = growing[0]
+    if other_count := len({steps.taskmanager_id for steps in growing}) - 1:
+        yield plural(
+            other_count,
+            "{count:count} other TaskManager shows it too.",
+            "{count:count} other TaskManagers show it too.",
+        )
+    kinds = {steps.kind: steps for steps in reversed(growing) if steps.kind != worst.kind}
+    for kind, steps in kinds.items():
+        yield message(
+            "{kind:opening} grows by {round:bytes} a restart as well.",
+            kind=kind,
+            round=round(steps.step_bytes),
+        )

@@ -6,7 +6,7 @@ from statistics import median
 from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
-from spark_jobs.diagnosis.rule import namenode_finding, rule
+from spark_jobs.diagnosis.rule import rule, sample_finding
 
 RULE = "namenode.queue_time"
 WAIT, LONG_WAIT = f"{RULE}.wait_ms", f"{RULE}.long_wait_ms"
@@ -65,7 +65,7 @@ def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
         f"{name} {per_s:,.0f}/s"
         for name, per_s in sorted(sample.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
     )
-    yield namenode_finding(
+    yield sample_finding(
         sample,
         RULE,
         "critical" if is_long_wait else "warning",

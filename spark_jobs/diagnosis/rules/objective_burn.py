@@ -12,7 +12,7 @@ from spark_jobs.diagnosis.objective_samples import (
     ObjectiveBurn,
     ObjectiveKind,
 )
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import rule, sample_finding
 
 
 def _judge_of(kind: ObjectiveKind) -> Callable[[ObjectiveBurn, Limits], Iterator[Finding]]:
@@ -38,7 +38,7 @@ def _finding(
     long_burn, short_burn = rates
     counts = sample.counts[window.long_min]
     key = f"{kind.rule}.{window.name}"
-    job, hours = sample.job_name or sample.job_id, window.long_min // HOUR_MIN
+    hours = window.long_min // HOUR_MIN
     missed_share, allowed_share = counts.bad / counts.total, 1 - sample.target
     evidence = [
         limits.evidence(message("burn rate over {hours:count} h", hours=hours), long_burn, key),
@@ -54,17 +54,14 @@ def _finding(
         )
     if sample.limit_ms is not None and sample.value_ms is not None:
         evidence.append(Evidence(message("now"), sample.value_ms, "ms", sample.limit_ms, ">"))
-    return Finding(
-        rule=kind.rule,
-        severity=window.severity,
-        confidence="high",
-        subject_kind="job",
-        subject_id=f"objective {sample.objective}",
-        subject=job,
+    return sample_finding(
+        sample,
+        kind.rule,
+        window.severity,
         title=message(
             "{job:name} burns its objective {objective:name} {burn:decimal1} times as fast as "
             "allowed",
-            job=job,
+            job=sample.subject[2],
             objective=sample.objective,
             burn=long_burn,
         ),
@@ -77,8 +74,7 @@ def _finding(
             hours=hours,
         ),
         next_step=kind.next_step,
-        seen_at_ms=sample.at_ms,
-        evidence=tuple(evidence),
+        evidence=evidence,
     )
 
 

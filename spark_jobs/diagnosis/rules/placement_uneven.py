@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import fsum
 
-from ingest.messages import message
+from ingest.messages import join_messages, message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.meters import has_start
 from spark_jobs.diagnosis.placement_settings import spreading_setting, spreads
@@ -25,7 +25,7 @@ back-pressured.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Load:
     """The job's load on one TaskManager. ``busy``: the sum of the busy ratios of its subtasks."""
 
@@ -165,11 +165,9 @@ def _next_step(window: JobWindow) -> str:
         return advice
     setting = spreading_setting(window.version)
     if spreads(window.version, window.settings):
-        return message(
-            "{setting:text} is set already. {look:message}", setting=setting, look=advice
-        )
-    return message(
-        "Unless it is set, set {setting:text} for the cluster and restart the job. {look:message}",
-        setting=setting,
-        look=advice,
+        done = message("{setting:text} is set already.", setting=setting)
+        return join_messages((done, advice), " ")
+    set_it = message(
+        "Unless it is set, set {setting:text} for the cluster and restart the job.", setting=setting
     )
+    return join_messages((set_it, advice), " ")

@@ -5,8 +5,6 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, 
 from spark_jobs.diagnosis.origins import NO_METRICS, OUTPUT_LEVEL, Outbound, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.pressure_words import (
-    brief_name,
-    brief_names,
     hot_data,
     related_vertices,
     waiting_evidence,
@@ -56,7 +54,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                 message(
                     "output usage of {vertex_id:name}, which waits though all that follows has "
                     "time to spare",
-                    vertex_id=brief_name(window, vertex_id),
+                    vertex_id=window.brief_name(vertex_id),
                 )
             )
 
@@ -64,9 +62,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Outbound) -> Finding:
     held = outbound.held
     vertex = pressure.vertices[held.vertex_id]
-    name = brief_name(window, held.vertex_id)
+    name = window.brief_name(held.vertex_id)
     target_ids = pressure.topology.downstream(held.vertex_id)
-    downstream = list_text(brief_names(window, target_ids))
+    downstream = list_text(map(window.brief_name, target_ids))
     ways = pressure.ways_to(held.vertex_id)
     usage_limit = outbound.usage_at(limits[OUTPUT_LEVEL])
     working_ratios = [
@@ -124,7 +122,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
                     note=message("median over subtasks"),
                 )
                 for target, share in zip(
-                    brief_names(window, target_ids), working_ratios, strict=True
+                    map(window.brief_name, target_ids), working_ratios, strict=True
                 )
                 if share is not None
             ),

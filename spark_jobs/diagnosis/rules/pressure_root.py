@@ -1,6 +1,7 @@
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from ingest.messages import list_text, message
+from ingest.messages import join_messages, list_text, message
 from spark_jobs.diagnosis.findings import (
     Confidence,
     Evidence,
@@ -17,8 +18,6 @@ from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED, FULL_INPUT, Origin
 from spark_jobs.diagnosis.pressure_words import (
     MOST_NAMED,
     NEARLY_ALWAYS,
-    brief_name,
-    brief_names,
     hot_data,
     related_vertices,
     subtasks_text,
@@ -89,13 +88,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 def _missing_data(window: JobWindow, pressure: Pressure) -> str | None:
     for vertex_id, consumers in pressure.unexplained.items():
-        name = brief_name(window, vertex_id)
+        name = window.brief_name(vertex_id)
         if consumers:
             return message(
                 "{waits:name} is back-pressured, and the figures of {reported:name} do not "
                 "show whether it is the origin",
                 waits=name,
-                reported=list_text(brief_names(window, consumers)),
+                reported=list_text(map(window.brief_name, consumers)),
             )
         if vertex_id not in pressure.topology.out_edges:
             return message(
@@ -109,12 +108,12 @@ def _missing_data(window: JobWindow, pressure: Pressure) -> str | None:
         )
     if unexplained := [vertex for vertex in pressure.held if not pressure.origins_of(vertex)]:
         return message(
-            "what holds {orphaned:name}", orphaned=list_text(brief_names(window, unexplained))
+            "what holds {orphaned:name}", orphaned=list_text(map(window.brief_name, unexplained))
         )
     if pressure.unjudged:
         return message(
             "back-pressure of {unjudged:name} in this window",
-            unjudged=list_text(brief_names(window, pressure.unjudged)),
+            unjudged=list_text(map(window.brief_name, pressure.unjudged)),
         )
     return None
 
@@ -123,29 +122,29 @@ def _finding(
     window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, ways: Sequence[Way]
 ) -> Finding:
     held = [vertex for vertex, _path in ways]
-    name = brief_name(window, origin.vertex_id)
+    name = window.brief_name(origin.vertex_id)
     vertex = pressure.vertices[origin.vertex_id]
-    held_names = list_text(dict.fromkeys(brief_name(window, vertex.vertex_id) for vertex in held))
+    held_names = list_text(dict.fromkeys(window.brief_name(vertex.vertex_id) for vertex in held))
     jvm = jvm_cause(window, _busy_threads(vertex, origin))
+    held_vertices = (pressure.vertices[held_vertex.vertex_id] for held_vertex in held)
+    is_one_sample = min(one.window.samples for one in (vertex, *held_vertices)) < 2
+    cause = message(
+        "{works:message}, while {held_names:name} waited for room in the output: records arrive "
+        "faster than {name:name} processes them.",
+        works=_works(vertex, origin, name),
+        held_names=held_names,
+        name=name,
+    )
     return vertex_finding(
         window,
         origin.vertex_id,
         RULE,
-        _severity(limits, pressure, origin, held),
-        _confidence(pressure, origin, held),
+        _severity(limits, pressure, held, is_one_sample=is_one_sample),
+        _confidence(vertex, origin, is_one_sample=is_one_sample),
         title=message(
             "{name:name} back-pressures {held_names:name}", name=name, held_names=held_names
         ),
-        cause=(
-            message(
-                "{works:message}, while {held_names:name} waited for room in the output: "
-                "records arrive faster than {name:name} processes them. {sentence:text}",
-                works=_works(vertex, origin, name),
-                held_names=held_names,
-                name=name,
-                sentence=jvm.sentence,
-            )
-        ).rstrip(),
+        cause=join_messages((cause, jvm.sentence), " "),
         next_step=jvm.next_step + _next_step(pressure, origin, name),
         evidence=(*_evidence(window, limits, pressure, origin, held), *jvm.evidence),
         related=related_vertices(window, ways),
@@ -186,10 +185,10 @@ def _works(vertex: Subtasks, origin: Origin, name: str) -> str:
 
 
 def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
-    threads: dict[str, float] = {}
+    threads = defaultdict[str, float](float)
     for index in origin.subtasks:
         if (taskmanager := vertex.taskmanager(index)) is not None:
-            threads[taskmanager] = threads.get(taskmanager, 0.0) + (vertex.busy(index) or 0.0)
+            threads[taskmanager] += vertex.busy(index) or 0.0
     return threads
 
 
@@ -201,7 +200,7 @@ def _evidence(
     held: Sequence[HeldVertex],
 ) -> Iterator[Evidence]:
     vertex = pressure.vertices[origin.vertex_id]
-    name = brief_name(window, origin.vertex_id)
+    name = window.brief_name(origin.vertex_id)
     busy = typical(map(vertex.busy, origin.subtasks))
     if busy is not None:
         subtasks = subtasks_text(origin.subtasks, vertex.parallelism)
@@ -234,38 +233,27 @@ def _evidence(
         )
 
 
-def _confidence(pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]) -> Confidence:
-    vertex = pressure.vertices[origin.vertex_id]
+def _confidence(vertex: Subtasks, origin: Origin, *, is_one_sample: bool) -> Confidence:
     doubts = (
         (not origin.measured)
         + (not any(vertex.backpressured(index) is not None for index in origin.subtasks))
         + (not origin.full_input)
         + (not origin.agrees)
-        + _is_one_sample(pressure, origin, held)
+        + is_one_sample
     )
     if doubts > 1:
         return "low"
     return "medium" if doubts else "high"
 
 
-def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]) -> bool:
-    vertices = (
-        pressure.vertices[origin.vertex_id],
-        *(pressure.vertices[vertex.vertex_id] for vertex in held),
-    )
-    return min(vertex.window.samples for vertex in vertices) < 2
-
-
 def _severity(
-    limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[HeldVertex]
+    limits: Limits, pressure: Pressure, held: Sequence[HeldVertex], *, is_one_sample: bool
 ) -> Severity:
     reaches_source = any(
         vertex.ratio >= limits[CRITICAL] and pressure.topology.is_source(vertex.vertex_id)
         for vertex in held
     )
-    return (
-        "critical" if reaches_source and not _is_one_sample(pressure, origin, held) else "warning"
-    )
+    return "critical" if reaches_source and not is_one_sample else "warning"
 
 
 def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:

@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 
-from ingest.messages import list_text, message, plural
+from ingest.messages import join_messages, list_text, message, plural
 from spark_jobs.diagnosis.findings import (
     Confidence,
     Evidence,
@@ -14,7 +14,7 @@ from spark_jobs.diagnosis.meters import has_start
 from spark_jobs.diagnosis.origins import NO_METRICS, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical
 from spark_jobs.diagnosis.pressure_walk import Origin
-from spark_jobs.diagnosis.pressure_words import NEARLY_ALWAYS, brief_name, hot_data, subtasks_text
+from spark_jobs.diagnosis.pressure_words import NEARLY_ALWAYS, hot_data, subtasks_text
 from spark_jobs.diagnosis.record_rates import records_in
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow
@@ -61,7 +61,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if working is not None and working <= limits[SIBLINGS] and has_start(window):
             raise NotJudged(message("a minute in which no task began"))
         if working is None:
-            unknown_vertices.append(brief_name(window, vertex_id))
+            unknown_vertices.append(window.brief_name(vertex_id))
         elif working <= limits[SIBLINGS]:
             yield _finding(window, limits, pressure, origin, working)
     if unknown_vertices and not window.terminal:
@@ -76,7 +76,7 @@ def _finding(
     window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, siblings_working: float
 ) -> Finding:
     vertex = pressure.vertices[origin.vertex_id]
-    name = brief_name(window, origin.vertex_id)
+    name = window.brief_name(origin.vertex_id)
     even_share = len(origin.subtasks) / vertex.parallelism
     share = vertex.records_in_share(origin.subtasks)
     hot = subtasks_text(origin.subtasks, vertex.parallelism)
@@ -157,11 +157,7 @@ def _evidence(
             message("records they take"),
             share,
             "ratio",
-            note=message(
-                "{even:message}; {source:text}",
-                even=even_share,
-                source=records_in(vertex.window).source,
-            ),
+            note=join_messages((even_share, records_in(vertex.window).source), "; "),
         )
 
 

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
-from spark_jobs.diagnosis.rule import replica_finding, rule
+from spark_jobs.diagnosis.rule import rule, sample_finding
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S
 
@@ -55,7 +55,7 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
     behind_s = lost_ms / 1000
     if behind_s < limits[BEHIND]:
         return
-    yield replica_finding(
+    yield sample_finding(
         sample,
         RULE,
         "critical" if behind_s >= limits[FAR_BEHIND] else "warning",

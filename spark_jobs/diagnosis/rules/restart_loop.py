@@ -1,7 +1,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ingest.messages import list_text, message, plural
+from ingest.messages import join_messages, list_text, message, plural
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import (
     UNKNOWN,
@@ -145,7 +145,7 @@ def _within(recent_episodes: Sequence[Episode], at_ms: int, running_ms: int) -> 
     return newest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Host:
     """The host of most failures; its shares of ``failures`` and of ``tasks``."""
 
@@ -154,7 +154,7 @@ class _Host:
     tasks: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Trouble:
     """The fault that began an episode. ``lost``: TaskManagers that were lost in the episode.
     ``cause``: by the exception, or by the reason of the loss (``reason``).
@@ -279,7 +279,6 @@ def _finding(
     host = _host(window, troubles)
     lost = sorted({name for episode in failing for name in episode.lost})
     newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
-    other_first = first if first and first.group != group else None
     reported_episodes = sum(trouble.first is not None for trouble in troubles)
     if is_stuck:
         title = message(
@@ -306,9 +305,13 @@ def _finding(
             title=title,
             words=list_text(lost) + " lost" if group == LOST and lost else group,
         ),
-        cause=_cause(
-            other_first,
-            _with_share(group_count, len(troubles), _current_cause(group, newest, lost, host)),
+        cause=join_messages(
+            (
+                _beginning(first) if first and first.group != group else "",
+                _share_text(group_count, len(troubles)),
+                _current_cause(group, newest, lost, host),
+            ),
+            " ",
         ),
         next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
@@ -369,26 +372,22 @@ def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
     return tasks.pop(), hosts.pop()
 
 
-def _cause(first_fault: _Trouble | None, current: str) -> str:
-    if first_fault is None:
-        return current
+def _beginning(first_fault: _Trouble) -> str:
     who = list_text(first_fault.lost)
     return message(
-        "It began with {first:text}{who:text}. {keeps:message}",
+        "It began with {first:text}{who:text}.",
         first=first_fault.group,
         who=message(" ({name:name})", name=who) if who and first_fault.group == LOST else "",
-        keeps=current,
     )
 
 
-def _with_share(group_count: int, episodes: int, current: str) -> str:
+def _share_text(group_count: int, episodes: int) -> str:
     if group_count == episodes:
-        return current
+        return ""
     return message(
-        "{often:number} of {episodes:number} restart episodes are alike. {current:message}",
+        "{often:number} of {episodes:number} restart episodes are alike.",
         often=group_count,
         episodes=episodes,
-        current=current,
     )
 
 
@@ -441,13 +440,12 @@ def _next_step(trouble: _Trouble, host: _Host | None, only_task: tuple[str, str]
     )
     if only_task is None or happens_everywhere:
         return advice
-    return message(
-        "{advice:message} Note that all failures come from {only_task:name}, on {host:name} each "
-        "time.",
-        advice=advice,
+    note = message(
+        "Note that all failures come from {only_task:name}, on {host:name} each time.",
         only_task=only_task[0],
         host=only_task[1],
     )
+    return join_messages((advice, note), " ")
 
 
 def _advice(trouble: _Trouble, host: _Host | None) -> str:

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingest.messages import message, plural
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.missing_files import is_on_local_disk, missing_at_restore
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -12,7 +12,7 @@ LOOK_BACK_MS = 600_000
 MOST_FILES = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Attempt:
     """An attempt of a task, or of the job (``task`` None), that did not find ``path``."""
 
@@ -99,6 +99,11 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
         if restore
         else message("the checkpoint")
     )
+    cause = message(
+        "{task:name} looked for {path:name} to restore its state and did not find it.",
+        task=newest.task or message("The job"),
+        path=newest.path,
+    )
     evidence = [
         Evidence(message("restores with a missing file"), len(attempts), "count", 1, ">="),
         Evidence(message("missing file"), newest.path, note=newest.task or ""),
@@ -113,13 +118,7 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
             paths=plural(len(by_path), "{count:count} file", "{count:count} files"),
             name=name,
         ),
-        cause=message(
-            "{task:name} looked for {path:name} to restore its state and did not find it. "
-            "{effect:text}",
-            task=newest.task or message("The job"),
-            path=newest.path,
-            effect=_effect(newest, runs_again),
-        ),
+        cause=join_messages((cause, _effect(newest, runs_again)), " "),
         next_step=_next_step(newest),
         seen_at_ms=newest.at_ms,
         evidence=evidence,
@@ -127,12 +126,14 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
             Related(
                 "file",
                 path,
-                message(
-                    "{of_path:message}, {task:name}",
-                    of_path=plural(
-                        len(file_attempts), "{count:count} attempt", "{count:count} attempts"
+                join_messages(
+                    (
+                        plural(
+                            len(file_attempts), "{count:count} attempt", "{count:count} attempts"
+                        ),
+                        file_attempts[-1].task or message("the job as a whole"),
                     ),
-                    task=file_attempts[-1].task or message("the job as a whole"),
+                    ", ",
                 ),
             )
             for path, file_attempts in list(by_path.items())[:MOST_FILES]
@@ -157,12 +158,12 @@ def _next_step(newest: Attempt) -> str:
     )
     if not newest.is_local:
         return advice
-    return message(
+    first = message(
         "See first whether all hosts share that disk: where each has its own, another host finds "
         "nothing of what this one wrote. Then set the checkpoint directory to a storage that all "
-        "of them reach. {advice:message}",
-        advice=advice,
+        "of them reach."
     )
+    return join_messages((first, advice), " ")
 
 
 def _effect(newest: Attempt, runs_again: bool) -> str:

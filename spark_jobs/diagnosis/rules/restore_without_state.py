@@ -4,12 +4,11 @@ non-restored state is allowed, Flink logs which operators it leaves out.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.checkpoint_history import by_time
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, EarlierAttempt, JobWindow
 
@@ -25,14 +24,6 @@ STOPPED_WITHIN_MS = 600_000
 LONG_AGO_MS = 86_400_000
 
 
-@dataclass(frozen=True, slots=True)
-class FreshStart:
-    """``at_ms``: first trigger after the start; ``lost``: the last completed checkpoint before."""
-
-    at_ms: int
-    lost: CheckpointSample
-
-
 @rule(
     RULE,
     message("Started without state"),
@@ -46,20 +37,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
     if window.earlier:
         yield from _findings_under_new_id(window, window.earlier, since_ms)
-    elif (start := _fresh_start(window)) and start.at_ms > since_ms:
-        yield _finding_under_same_id(window, start)
+    elif (start := _fresh_start(window)) and start[0] > since_ms:
+        yield _finding_under_same_id(window, *start)
         return
     yield from _omitted_operators(window, since_ms)
 
 
-def _finding_under_same_id(window: JobWindow, start: FreshStart) -> Finding:
-    number, path = start.lost.checkpoint_id, start.lost.external_path
-    return job_finding(
+def _finding_under_same_id(window: JobWindow, at_ms: int, lost: CheckpointSample) -> Finding:
+    number, path = lost.checkpoint_id, lost.external_path
+    return _finding(
         window,
-        RULE,
         "critical",
-        "medium",
-        title=_title(number),
+        at_ms,
+        number,
+        path,
+        seen_at_ms=at_ms,
+        age_ms=at_ms - lost.trigger_time_ms,
         cause=message(
             "The job completed checkpoint {number:number}, and was then started without restoring "
             "any: its checkpoints are counted from 1 again. What its operators kept is gone, unless "
@@ -72,11 +65,6 @@ def _finding_under_same_id(window: JobWindow, start: FreshStart) -> Finding:
             "availability, so that the next JobManager finds the newest checkpoint by itself.",
             path=path or message("that checkpoint"),
         ),
-        seen_at_ms=start.at_ms,
-        began_at_ms=start.at_ms,
-        evidence=_lost_state(number, path, start.at_ms - start.lost.trigger_time_ms),
-        related=(Related("checkpoint", path),) if path else (),
-        data={"checkpoint_id": number},
     )
 
 
@@ -87,38 +75,55 @@ def _findings_under_new_id(
     reason = _reason_of_intent(earlier, started_ms)
     if reason is None or started_ms <= since_ms:
         return
-    number, path = earlier.checkpoint_id, earlier.path
-    yield job_finding(
+    yield _finding(
         window,
-        RULE,
         "info" if reason else "critical",
-        "medium",
-        title=_title(number),
+        started_ms,
+        earlier.checkpoint_id,
+        earlier.path,
+        seen_at_ms=window.at_ms,
+        age_ms=started_ms - earlier.trigger_time_ms,
         cause=message(
             "The job was submitted again under another id, and no snapshot was restored: its "
             "checkpoints are counted from 1 again. Its attempt before, {job_id:name}, had completed "
             "checkpoint {number:number}. {why:message}",
             job_id=earlier.job_id,
-            number=number,
+            number=earlier.checkpoint_id,
             why=reason
             or message("What its operators kept is not in this attempt, unless that was meant."),
         ),
         next_step=_way_back(earlier),
-        began_at_ms=started_ms,
-        evidence=_lost_state(number, path, started_ms - earlier.trigger_time_ms),
-        related=(Related("checkpoint", path),) if path else (),
-        data={"checkpoint_id": number},
     )
 
 
-def _title(number: int) -> str:
-    return message("Started without state: checkpoint {number:number} was there", number=number)
-
-
-def _lost_state(number: int, path: str | None, age_ms: int) -> tuple[Evidence, ...]:
-    return (
-        Evidence(message("newest checkpoint before"), number, "count", note=path or ""),
-        Evidence(message("age of the lost state"), age_ms, "ms"),
+def _finding(
+    window: JobWindow,
+    severity: Severity,
+    at_ms: int,
+    number: int,
+    path: str | None,
+    *,
+    seen_at_ms: int,
+    age_ms: int,
+    cause: str,
+    next_step: str,
+) -> Finding:
+    return job_finding(
+        window,
+        RULE,
+        severity,
+        "medium",
+        title=message("Started without state: checkpoint {number:number} was there", number=number),
+        cause=cause,
+        next_step=next_step,
+        seen_at_ms=seen_at_ms,
+        began_at_ms=at_ms,
+        evidence=(
+            Evidence(message("newest checkpoint before"), number, "count", note=path or ""),
+            Evidence(message("age of the lost state"), age_ms, "ms"),
+        ),
+        related=(Related("checkpoint", path),) if path else (),
+        data={"checkpoint_id": number},
     )
 
 
@@ -191,7 +196,8 @@ def _omitted_operators(window: JobWindow, since_ms: int) -> Iterator[Finding]:
     )
 
 
-def _fresh_start(window: JobWindow) -> FreshStart | None:
+def _fresh_start(window: JobWindow) -> tuple[int, CheckpointSample] | None:
+    """First trigger after the start, and the last completed checkpoint before."""
     checkpoints = sorted(window.checkpoints, key=by_time)
     first_triggers = [
         after.trigger_time_ms
@@ -199,13 +205,13 @@ def _fresh_start(window: JobWindow) -> FreshStart | None:
         if after.checkpoint_id < earlier.checkpoint_id
     ]
     for at_ms in sorted(first_triggers, reverse=True):
-        earlier = [checkpoint for checkpoint in checkpoints if checkpoint.trigger_time_ms < at_ms]
-        newest = next(
-            (checkpoint for checkpoint in reversed(earlier) if checkpoint.outcome == "completed"),
-            None,
-        )
-        if newest and not _has_restore_between(window, newest.ended_ms, at_ms):
-            return FreshStart(at_ms, newest)
+        completed = [
+            checkpoint
+            for checkpoint in checkpoints
+            if checkpoint.trigger_time_ms < at_ms and checkpoint.outcome == "completed"
+        ]
+        if completed and not _has_restore_between(window, completed[-1].ended_ms, at_ms):
+            return at_ms, completed[-1]
     return None
 
 

@@ -4,7 +4,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ingest.messages import brief, bytes_text, message, plural
+from ingest.messages import bytes_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
@@ -17,8 +17,6 @@ SAMPLES = 3
 LOOK_BACK_MS = 300_000
 SLOWED_AT_FILES = 20
 """RocksDB's level0_slowdown_writes_trigger, which Flink leaves as it is."""
-_FLUSH = message("Its write buffers fill faster than they are flushed")
-_COMPACTION = message("Compactions do not keep up with what is flushed")
 
 
 @rule(
@@ -64,7 +62,7 @@ def _error_finding(window: JobWindow, vertex_id: str, newest: VertexGauges, erro
         "high",
         title=message(
             "RocksDB of {name:name} failed {errors:message}",
-            name=brief(window.vertex_name(vertex_id)),
+            name=window.brief_name(vertex_id),
             errors=plural(
                 errors, "{count:count} flush or compaction", "{count:count} flush or compactions"
             ),
@@ -96,7 +94,7 @@ def _stall_finding(
         title=message(
             "RocksDB {word:message} the writes of {name:name}",
             word=message("stopped") if newest.writes_stopped else message("slows down"),
-            name=brief(window.vertex_name(vertex_id)),
+            name=window.brief_name(vertex_id),
         ),
         cause=message(
             "In {stalled:number} of {known:message} RocksDB stopped writes or slowed them "
@@ -122,7 +120,9 @@ def _explain(newest: VertexGauges) -> tuple[str, str]:
             else ""
         )
         return (
-            message("{compaction:message}{detail:message}.", compaction=_COMPACTION, detail=detail),
+            message(
+                "Compactions do not keep up with what is flushed{detail:message}.", detail=detail
+            ),
             message(
                 "Give RocksDB more threads (state.backend.rocksdb.thread.num), larger write "
                 "buffers (more managed memory, or state.backend.rocksdb.writebuffer.size) so "
@@ -130,7 +130,7 @@ def _explain(newest: VertexGauges) -> tuple[str, str]:
             ),
         )
     return (
-        message("{flush:message}.", flush=_FLUSH),
+        message("Its write buffers fill faster than they are flushed."),
         message(
             "Give RocksDB more managed memory or more and larger write buffers "
             "(state.backend.rocksdb.writebuffer.count and .size), more threads "

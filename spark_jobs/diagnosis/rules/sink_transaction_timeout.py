@@ -64,26 +64,41 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         window.at_ms - LOOK_BACK_MS,
         int(limits[SET]),
     )
+    severity: Severity = "critical"
+    confidence: Confidence = "high"
+    timeout_ms, open_ms = transactions.timeout_ms, transactions.open_ms
     if transactions.lost:
-        yield _finding(
-            window, limits, transactions, "critical", "high", _describe_loss(transactions)
-        )
-    elif window.terminal or transactions.timeout_ms is None or transactions.open_ms is None:
+        title, cause = _describe_loss(transactions)
+    elif window.terminal or timeout_ms is None or open_ms is None:
         return
-    elif transactions.open_ms >= limits[RATIO] * transactions.timeout_ms:
-        is_over = transactions.open_ms > transactions.timeout_ms
-        yield _finding(
-            window,
-            limits,
-            transactions,
-            "critical" if is_over else "warning",
-            "medium" if is_over else "high",
-            _describe_open(transactions),
-        )
-    elif (transactions.needed_ms or 0) > transactions.timeout_ms:
-        yield _finding(
-            window, limits, transactions, "warning", "medium", _describe_restart(transactions)
-        )
+    elif open_ms > timeout_ms:
+        title, cause = _describe_open(transactions)
+        confidence = "medium"
+    elif open_ms >= limits[RATIO] * timeout_ms:
+        title, cause = _describe_open(transactions)
+        severity = "warning"
+    elif (transactions.needed_ms or 0) > timeout_ms:
+        title, cause = _describe_restart(transactions)
+        severity, confidence = "warning", "medium"
+    else:
+        return
+    yield job_finding(
+        window,
+        RULE,
+        severity,
+        confidence,
+        title=title,
+        cause=cause,
+        next_step=_next_step(transactions),
+        evidence=_evidence(limits, transactions),
+        seen_at_ms=transactions.lost[-1].at_ms if transactions.lost else window.at_ms,
+        data={
+            "timeout_ms": timeout_ms,
+            "open_ms": open_ms,
+            "restart_ms": transactions.restart_ms,
+            "advised_ms": transactions.advised_ms,
+        },
+    )
 
 
 def _describe_loss(transactions: Transactions) -> tuple[str, str]:
@@ -154,34 +169,6 @@ def _longest_text(transactions: Transactions) -> str:
         "{open_ms:duration}.",
         checkpoint_id=longest.checkpoint_id,
         open_ms=longest.open_ms,
-    )
-
-
-def _finding(
-    window: JobWindow,
-    limits: Limits,
-    transactions: Transactions,
-    severity: Severity,
-    confidence: Confidence,
-    words: tuple[str, str],
-) -> Finding:
-    title, cause = words
-    return job_finding(
-        window,
-        RULE,
-        severity,
-        confidence,
-        title=title,
-        cause=cause,
-        next_step=_next_step(transactions),
-        evidence=_evidence(limits, transactions),
-        seen_at_ms=transactions.lost[-1].at_ms if transactions.lost else window.at_ms,
-        data={
-            "timeout_ms": transactions.timeout_ms,
-            "open_ms": transactions.open_ms,
-            "restart_ms": transactions.restart_ms,
-            "advised_ms": transactions.advised_ms,
-        },
     )
 
 

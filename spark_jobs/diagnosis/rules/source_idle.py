@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.pressure import value
-from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, subtasks_text
+from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, subtasks_text
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.source_lag import aligned_vertices
@@ -18,7 +18,7 @@ READS_WITHIN_MS = 60_000
 """A subtask with a record this recent is reading."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IdleSubtasks:
     """Subtasks that read nothing. ``for_ms``: the longest time without a record; ``missed``:
     records that the slowest active subtask read in it. ``pending``: records not read, None if not
@@ -118,7 +118,7 @@ def _has_split(vertex: VertexWindow, index: int) -> bool:
 def _finding(
     window: JobWindow, limits: Limits, vertex: VertexWindow, idle: IdleSubtasks
 ) -> Finding:
-    name = brief_name(window, vertex.vertex_id)
+    name = window.brief_name(vertex.vertex_id)
     subtasks = subtasks_text(idle.subtasks, vertex.parallelism or len(vertex.source_idle_ms))
     pending = (
         (Evidence(message("records that it has to read"), idle.pending, "records"),)

@@ -6,7 +6,6 @@ from typing import Literal
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.pressure import largest, typical
-from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexPast, VertexWindow
 from spark_jobs.diagnosis.source_lag import LagTrend, aligned_vertices, lag_trend
@@ -21,7 +20,7 @@ HELD_RATIO = 0.5
 """Back-pressure for more of the time holds the source back."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lag:
     """The lag of a source: unread ``records``, else ``event_time`` in ms."""
 
@@ -126,8 +125,7 @@ def _growing_lag(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag
         or window.at_ms - min(at_ms for at_ms, _ in earlier) < limits[GROWING]
     ):
         return None
-    kind: Literal["records", "event_time"] = "event_time" if pending is None else "records"
-    return Lag(vertex, kind, current, out_per_s, trend)
+    return Lag(vertex, "event_time" if pending is None else "records", current, out_per_s, trend)
 
 
 def _past_lag(past: VertexPast, subtasks: int) -> float | None:
@@ -143,7 +141,7 @@ def _sum(values: Reals) -> float | None:
 
 def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     vertex_id = lag.vertex.vertex_id
-    name = brief_name(window, vertex_id)
+    name = window.brief_name(vertex_id)
     pressure = typical(lag.vertex.backpressured_ratio)
     cause, next_step = _explain(
         name, lag, pressure, is_aligned=vertex_id in aligned_vertices(window)

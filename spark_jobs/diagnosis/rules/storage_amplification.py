@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
-from spark_jobs.diagnosis.rule import rule, stored_job_finding
+from spark_jobs.diagnosis.rule import rule, sample_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 
 RULE = "storage.amplification"
@@ -44,7 +44,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     if not live_bytes or disk_bytes / live_bytes < limits[RATIO] or excess < EXCESS_BYTES:
         return
     ratio = disk_bytes / live_bytes
-    yield stored_job_finding(
+    yield sample_finding(
         sample,
         RULE,
         "warning" if ratio >= SEVERE_RATIO else "info",
@@ -73,4 +73,5 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             limits.evidence(message("amplification"), ratio, RATIO),
             Evidence(message("unused bytes in merged files"), excess, "bytes", EXCESS_BYTES, ">="),
         ),
+        data=sample.place,
     )

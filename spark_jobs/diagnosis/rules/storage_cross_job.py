@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ingest.messages import brief, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
-from spark_jobs.diagnosis.rule import rule, stored_job_finding
+from spark_jobs.diagnosis.rule import rule, sample_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, Share, StorageJobSample
 
 RULE = "storage.cross_job"
@@ -35,7 +35,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             sample.retained, "{count:count} retained snapshot", "{count:count} retained snapshots"
         ),
     )
-    yield stored_job_finding(
+    yield sample_finding(
         sample,
         RULE,
         "warning" if sample.chain >= LONG_CHAIN and not sample.ended else "info",
@@ -70,7 +70,8 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             Related("job", dependence.job_name or dependence.job_id, _note(dependence))
             for dependence in dependences[:MOST_SHOWN]
         ),
-        data={
+        data=sample.place
+        | {
             "jobs": [
                 {"job_id": dependence.job_id, "files": dependence.files}
                 for dependence in dependences[:MOST_SHOWN]

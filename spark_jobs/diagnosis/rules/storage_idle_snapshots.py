@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.findings import Finding, Limits, Related, Threshold
-from spark_jobs.diagnosis.rule import root_finding, rule
+from spark_jobs.diagnosis.rule import rule, sample_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, IdleSnapshots, Share, StorageRootSample
 from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence, space_thresholds
 
@@ -60,7 +60,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         return
     savepoints = sum(snapshots.is_savepoint for snapshots in old)
     oldest_ms = max(snapshots.idle_ms for snapshots in old)
-    yield root_finding(
+    yield sample_finding(
         sample,
         RULE,
         severity,
@@ -95,7 +95,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             )
             for snapshots in old[:MOST_SHOWN]
         ),
-        data={"savepoints": savepoints},
+        data={"root": sample.root, "savepoints": savepoints},
     )
 
 

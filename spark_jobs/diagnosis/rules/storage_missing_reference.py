@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity
-from spark_jobs.diagnosis.rule import rule, stored_job_finding
+from spark_jobs.diagnosis.rule import rule, sample_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, IncompleteSnapshot, StorageJobSample
 
 RULE = "storage.missing_reference"
@@ -54,7 +54,7 @@ def _finding(sample: StorageJobSample, snapshots: list[IncompleteSnapshot]) -> F
     ]
     if first.examples:
         evidence.append(Evidence(message("for example"), first.examples[0]))
-    return stored_job_finding(
+    return sample_finding(
         sample,
         RULE,
         _severity(sample, first),
@@ -85,6 +85,7 @@ def _finding(sample: StorageJobSample, snapshots: list[IncompleteSnapshot]) -> F
                 for path in first.examples
             ),
         ),
+        data=sample.place,
     )
 
 

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
-from spark_jobs.diagnosis.rule import root_finding, rule
+from spark_jobs.diagnosis.rule import rule, sample_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Share, StorageRootSample
 from spark_jobs.diagnosis.storage_space import (
     clean_up_step,
@@ -57,7 +57,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         for kind, part in kinds
         if kind in KIND_WORDS
     )
-    yield root_finding(
+    yield sample_finding(
         sample,
         RULE,
         severity,
@@ -75,6 +75,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             Related("job", name, message("orphans in its directory"))
             for name in sample.jobs_with_most_orphans
         ),
+        data={"root": sample.root},
     )
 
 

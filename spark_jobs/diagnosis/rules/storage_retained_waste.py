@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Finding, Limits, Related
-from spark_jobs.diagnosis.rule import root_finding, rule
+from spark_jobs.diagnosis.rule import rule, sample_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageRootSample
 from spark_jobs.diagnosis.storage_space import (
     clean_up_step,
@@ -40,7 +40,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
     severity = severity_of_space(sample, waste, limits, RULE)
     if severity is None:
         return
-    yield root_finding(
+    yield sample_finding(
         sample,
         RULE,
         severity,
@@ -58,4 +58,5 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             Related("job", name, message("superseded checkpoints in its directory"))
             for name in sample.jobs_with_most_waste
         ),
+        data={"root": sample.root},
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Finding, Limits, Threshold
-from spark_jobs.diagnosis.rule import rule, stored_job_finding
+from spark_jobs.diagnosis.rule import rule, sample_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 
 RULE = "storage.small_files"
@@ -65,7 +65,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             calls=sample.calls or 0,
             calls_per_s=calls_per_s,
         )
-    yield stored_job_finding(
+    yield sample_finding(
         sample,
         RULE,
         "warning" if makes_many_calls or sample.small_files >= VERY_MANY else "info",
@@ -88,4 +88,5 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         )
         + calls_text,
         evidence=evidence,
+        data=sample.place,
     )

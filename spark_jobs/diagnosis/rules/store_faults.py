@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ingest.messages import join_messages, list_text, message, plural
 from spark_jobs.diagnosis.failure_causes.table import cause_by_code
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
-from spark_jobs.diagnosis.rule import rule, store_finding
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.statistics import counts_of
 from spark_jobs.diagnosis.store_faults import (
@@ -31,6 +31,8 @@ ASSUMED = message(
     "No text names the bucket. It is taken to be that of the job's checkpoints, because these "
     "requests wrote them."
 )
+
+OTHER_JOBS = message("The page Object stores says which other jobs meet it.")
 
 
 @rule(
@@ -87,19 +89,15 @@ def _finding(
     failure_count = effects[CHECKPOINT] + effects[TASK]
     prefixes = list(counts_of(fault.place.prefix for fault in faults if fault.place.prefix))
     is_assumed = all(fault.is_assumed for fault in faults)
-    return store_finding(
+    return job_finding(
         window,
-        f"{store} {code}",
-        store,
         RULE,
         "warning" if failure_count or effects[LOGGED] >= limits[LOGGED_LINES] else "info",
         "medium" if is_assumed else "high",
+        subject=("store", f"{store} {code}", store),
         title=_title(code, store),
         cause=join_messages((*_effect_sentences(effects), *([ASSUMED] if is_assumed else ())), " "),
-        next_step=message(
-            "{advice:message} The page Object stores says which other jobs meet it.",
-            advice=cause_by_code(code).next_step,
-        ),
+        next_step=join_messages((cause_by_code(code).next_step, OTHER_JOBS), " "),
         seen_at_ms=faults[-1].at_ms,
         began_at_ms=faults[0].at_ms,
         evidence=_evidence(limits, faults, effects, prefixes),

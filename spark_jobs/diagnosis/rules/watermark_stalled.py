@@ -2,14 +2,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingest.messages import list_text, message, subtask_text
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Related, Threshold
-from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, brief_names, names
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, names
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexPast, VertexWindow
 from spark_jobs.diagnosis.topology import Topology
 
 RULE = "watermark.stalled"
-LACKING = message("watermarks of any vertex in this window")
 STILL = f"{RULE}.still_ms"
 
 PAST_WINDOW_MS = 60_000
@@ -17,7 +16,7 @@ FINAL_WATERMARK_MS = 2**62
 """An input that has ended sends Long.MAX_VALUE."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stall:
     vertex: VertexWindow
     watermark_ms: int
@@ -25,7 +24,7 @@ class Stall:
     records_in_per_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SilentInput:
     """Subtasks that emit nothing; ``subtasks`` is empty if all of the vertex do."""
 
@@ -42,7 +41,7 @@ class SilentInput:
     ),
     fed_by="incidents/1.20.5/idle-partition",
     needs=("vertex_windows",),
-    lacking=LACKING,
+    lacking=message("watermarks of any vertex in this window"),
     thresholds=(
         Threshold(
             STILL,
@@ -60,18 +59,15 @@ class SilentInput:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    if not window.vertex_windows:
-        raise NotJudged(LACKING)
     history: dict[str, list[VertexPast]] = {}
     for vertex_window in window.past:
         if vertex_window.watermark_ms is not None:
             history.setdefault(vertex_window.vertex_id, []).append(vertex_window)
-    if not history:
-        return
     stalls = {
         vertex.vertex_id: stall
         for vertex in window.vertex_windows
-        if (stall := _stall(vertex, history.get(vertex.vertex_id, ())))
+        if (past := history.get(vertex.vertex_id))
+        and (stall := _stall(vertex, past))
         and window.at_ms - stall.since_ms >= limits[STILL]
     }
     if not stalls:
@@ -103,7 +99,7 @@ def _finding(
     window: JobWindow, limits: Limits, topology: Topology, stall: Stall, stalls: Mapping[str, Stall]
 ) -> Finding:
     vertex_id = stall.vertex.vertex_id
-    name = brief_name(window, vertex_id)
+    name = window.brief_name(vertex_id)
     still_ms = window.at_ms - stall.since_ms
     inputs = _silent_inputs(window, topology, vertex_id)
     downstream_ids = [
@@ -170,7 +166,7 @@ def _silent_inputs(window: JobWindow, topology: Topology, vertex_id: str) -> lis
 
 
 def _silent_text(window: JobWindow, silent: SilentInput) -> str:
-    name = brief_name(window, silent.vertex_id)
+    name = window.brief_name(silent.vertex_id)
     return (
         list_text(subtask_text(name, index) for index in silent.subtasks)
         if silent.subtasks
@@ -181,7 +177,7 @@ def _silent_text(window: JobWindow, silent: SilentInput) -> str:
 def _cause(
     window: JobWindow, topology: Topology, vertex_id: str, silent_names: Sequence[str]
 ) -> str:
-    name = brief_name(window, vertex_id)
+    name = window.brief_name(vertex_id)
     if silent_names:
         return message(
             "The watermark of {name:name} is the lowest of all its inputs, and {silent_names:name} "
@@ -189,7 +185,7 @@ def _cause(
             name=name,
             silent_names=list_text(silent_names),
         )
-    inputs = list_text(brief_names(window, topology.upstream(vertex_id)))
+    inputs = list_text(map(window.brief_name, topology.upstream(vertex_id)))
     return message(
         "Records arrive from {inputs:name}, but none of them moves event time on: a "
         "partition without data inside one subtask, timestamps that do not grow, or no "

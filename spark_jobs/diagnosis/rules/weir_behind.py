@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ingest.messages import message, ms_text
 from spark_jobs.diagnosis.findings import Finding, Limits, Threshold
-from spark_jobs.diagnosis.rule import last_error, rule
+from spark_jobs.diagnosis.rule import last_error, rule, sample_finding
 from spark_jobs.diagnosis.weir_samples import StageProgress
 
 RULE = "weir.behind"
@@ -54,13 +54,10 @@ def judge(sample: StageProgress, limits: Limits) -> Iterator[Finding]:
             "clusters are not the cause.{error:text}",
             error=error,
         )
-    yield Finding(
-        rule=RULE,
-        severity="critical",
-        confidence="high",
-        subject_kind="weir",
-        subject_id=sample.stage,
-        subject=message("Weir: {stage:name}", stage=sample.stage),
+    yield sample_finding(
+        sample,
+        RULE,
+        "critical",
         title=title,
         cause=cause,
         next_step=message(
@@ -68,6 +65,5 @@ def judge(sample: StageProgress, limits: Limits) -> Iterator[Finding]:
             "when. Then look into the log of that run: memory, disk, the database or "
             "Spark. Weir catches up by itself, the oldest first."
         ),
-        seen_at_ms=sample.at_ms,
         evidence=(limits.evidence(message("behind for"), behind_ms / 1000, AFTER), *evidence),
     )

@@ -6,10 +6,11 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
+from ingest import records
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
 from ingest.flink_rest.versions import release
 from ingest.messages import message
-from spark_jobs.diagnosis.fed_vertices import FedSample, UnknownBecause, apart_ms, fed_samples
+from spark_jobs.diagnosis.fed_vertices import FedSample, UnknownBecause, apart_ms, newest_fed_sample
 from spark_jobs.diagnosis.samples import VertexGauges
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms, instant_of
@@ -125,7 +126,9 @@ Rows = list[dict[str, Any]]
 LOOK_BACK = timedelta(minutes=10)
 MOST_SAMPLES = 20_000
 FIGURES = tuple(
-    field.name for field in fields(VertexGauges) if field.name not in ("vertex_id", "at_ms")
+    field.name
+    for field in fields(records.VertexGauges)
+    if field.name not in ("job_id", "vertex_id", "ts")
 )
 INPUT_FIGURES = ("input1_watermark_ms", "input2_watermark_ms")
 BUFFER_FIGURES = ("debloated_buffer_bytes", "buffers_consumed_in_ms")
@@ -284,9 +287,9 @@ def _fed_vertices(
         for vertex_id in vertex_ids & {*rows}
     }
     newest = [
-        fed_over_time[-1]
+        fed
         for target, sources in feeders.items()
-        if (fed_over_time := fed_samples(target, sources, samples))
+        if (fed := newest_fed_sample(target, sources, samples))
     ]
     return sorted(
         (_fed_vertex(fed, names) for fed in newest),
@@ -295,7 +298,7 @@ def _fed_vertices(
 
 
 def _fed_vertex(fed: FedSample, names: Mapping[str, str]) -> FedVertex:
-    greatest = max(fed.known_ms.values(), default=0)
+    greatest = max((sent for sent in fed.sent_ms.values() if sent is not None), default=0)
     feeders = [
         Feeder(
             feeder,
