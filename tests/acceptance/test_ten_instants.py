@@ -242,7 +242,7 @@ def _alerts(doors: Doors, of_job: dict[str, str], findings: list[Row]) -> Iterat
 def _of_hosts(doors: Doors) -> Iterator[str]:
     """Lost TaskManagers: the list of hosts, the page of each, and the lives that the API lists."""
     since = doors.last_hour
-    hosts = doors.page("/hosts/", since).context["rows"]
+    hosts = doors.page("/hosts/", since).context["page"]
     lives = doors.listed("taskmanager-lives", cluster="played")
     ends = [job["end_time"] for job in doors.listed("jobs")]
     lost = Counter(

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_noop
@@ -22,7 +23,6 @@ from webapp.fleet.attempts import attempt_ids
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
 from webapp.lib.instants import drawable, epoch_ms, instant_of
-from webapp.lib.list_pages import page_number
 from webapp.lib.row_numbers import row_number
 
 
@@ -87,14 +87,11 @@ def checkpoint(
         if vertex.get("vertex_id")
     }
     parts, is_unreadable = _read_parts(fact, names)
-    number = page_number(request, "subtasks", len(parts), SUBTASKS_A_PAGE)
+    page = Paginator(parts, SUBTASKS_A_PAGE).get_page(request.GET.get("page"))
     facts = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only(
         "checkpoint_id", "trigger_time"
     )
     comparison = compare(fact)
-    first = number * SUBTASKS_A_PAGE
-    end = first + SUBTASKS_A_PAGE
-    page_parts = parts[first:end]
     context: dict[str, Any] = {
         "cause": cause_of(fact, comparison, view.job.checkpoint_timeout_ms, view.job.judged_at),
         "comparison": comparison,
@@ -105,13 +102,8 @@ def checkpoint(
         "badge": outcome_badge(fact.outcome),
         "xray_path": "" if fact.discarded else address_of(fact.external_path),
         "phases": _phases(fact),
-        "parts": page_parts,
-        "parts_with_hosts": _with_hosts(fact, page_parts),
-        "parts_total": len(parts),
-        "parts_from": first + 1,
-        "parts_to": min(end, len(parts)),
-        "page_number": number,
-        "has_more_parts": end < len(parts),
+        "page": page,
+        "parts": _with_hosts(fact, page.object_list),
         "unreadable": is_unreadable,
         "events": _log_events(fact)
         .exclude(kind__in=SUBTASK_KINDS)

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -161,9 +162,6 @@ def hosts(request: HttpRequest) -> HttpResponse:
     time_range = last_day(request, timezone.now())
     filters = HostsFilters.from_page(request.GET)
     host_list, matching = host_rows(filters, time_range.from_time, time_range.to_time)
-    first = min(
-        max(filters.values.get("after") or 0, 0), max(len(matching) - 1, 0) // PAGE_SIZE * PAGE_SIZE
-    )
     context: dict[str, Any] = {
         "time_range": time_range,
         "range_query": time_range.query if time_range.chosen else "",
@@ -174,12 +172,7 @@ def hosts(request: HttpRequest) -> HttpResponse:
             clusters_control(),
             Control("name", "Part of the name", id="filter-search"),
         ),
-        "rows": matching[first : first + PAGE_SIZE],
-        "matching": len(matching),
-        "first": first + 1,
-        "last": min(first + PAGE_SIZE, len(matching)),
-        "previous": max(first - PAGE_SIZE, 0) if first else None,
-        "next": first + PAGE_SIZE if first + PAGE_SIZE < len(matching) else None,
+        "page": Paginator(matching, PAGE_SIZE).get_page(request.GET.get("page")),
         "hosts": host_list,
     }
     return render(request, "hosts/hosts.html", context)

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from statistics import fmean, median
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_noop
@@ -19,7 +20,6 @@ from webapp.charts.theme import ACCENT, CRIT, UNKNOWN, WARN
 from webapp.findings.models import Finding
 from webapp.findings.presentation import present
 from webapp.fleet.job_lookup import look_up, vertex_or_404
-from webapp.lib.list_pages import page_number
 from webapp.pressure.models import PressureWindow
 from webapp.work.lake import read_newest
 
@@ -138,18 +138,8 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
     except Exception:  # The lake may raise any error.
         log.exception("Subtasks of vertex %s of %s could not be read", vertex_id, job_id)
         return render(request, "pressure/_subtasks.html", context | {"is_unreadable": True})
-    total = len(subtask_rows)
-    number = page_number(request, "page", total, PAGE_SIZE)
-    first = number * PAGE_SIZE
-    context |= {
-        "sampled_at": sampled_at,
-        "subtasks": busiest_first(subtask_rows)[first : first + PAGE_SIZE],
-        "total": total,
-        "first": first + 1,
-        "last": min(first + PAGE_SIZE, total),
-        "number": number,
-        "has_more": first + PAGE_SIZE < total,
-    }
+    pages = Paginator(busiest_first(subtask_rows), PAGE_SIZE)
+    context |= {"sampled_at": sampled_at, "page": pages.get_page(request.GET.get("page"))}
     return render(request, "pressure/_subtasks.html", context)
 
 
