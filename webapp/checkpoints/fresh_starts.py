@@ -45,10 +45,11 @@ def take_up(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _judge(job: JobCurrent) -> None:
-    of_job = {"cluster": job.cluster, "job_id": job.job_id}
-    first = CheckpointFact.objects.filter(checkpoint_id=FIRST, **of_job).exclude(is_savepoint=True)
+    first = CheckpointFact.objects.filter(checkpoint_id=FIRST, **job.identity).exclude(
+        is_savepoint=True
+    )
     fact, started_at, earlier = first.first(), began_at(job), _earlier(job)
-    restores = JobAnnotation.objects.filter(kind="restore", **of_job)
+    restores = JobAnnotation.objects.filter(kind="restore", **job.identity)
     if fact is None or started_at is None or earlier is None or restores.exists():
         return
     at = fact.end_time or fact.trigger_time

@@ -81,12 +81,7 @@ def checkpoint(
 ) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     fact = _fact(cluster, job_id, checkpoint_id, trigger)
-    names = {
-        vertex["vertex_id"]: vertex.get("name") or ""
-        for vertex in (view.job.graph or {}).get("vertices") or ()
-        if vertex.get("vertex_id")
-    }
-    parts, is_unreadable = _read_parts(fact, names)
+    parts, is_unreadable = _read_parts(fact, view.job.vertex_names)
     page = Paginator(parts, SUBTASKS_A_PAGE).get_page(request.GET.get("page"))
     facts = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only(
         "checkpoint_id", "trigger_time"

@@ -37,7 +37,7 @@ class JobReplication:
 
 def job_replication(job: JobCurrent, now: datetime) -> JobReplication | None:
     """None if no copy was requested. The lag does not grow after the end of the job."""
-    replica = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
+    replica = Replica.objects.filter(**job.identity).first()
     if replica is None:
         return None
     return JobReplication(replica, min(now, job.end_time) if job.end_time else now)

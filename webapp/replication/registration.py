@@ -28,7 +28,7 @@ LEAST_EVERY_S, MOST_EVERY_S = TICK_S, 7 * 86_400
 def source_of(job: JobCurrent) -> str:
     """The directory of the job's newest checkpoints, canonical. Raises :class:`InputRefused`."""
     facts = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, external_path__isnull=False, is_savepoint=False
+        **job.identity, external_path__isnull=False, is_savepoint=False
     )
     path = facts.order_by("-trigger_time").values_list("external_path", flat=True).first()
     if not path:
@@ -78,14 +78,14 @@ def register(
                 % {"source": source}
             }
         )
-    stored = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
+    stored = Replica.objects.filter(**job.identity).first()
     is_new = stored is None or (canonical(stored.destination, spellings()), stored.source) != (
         place.uri,
         source,
     )
     _refuse_taken(
         place,
-        Replica.objects.exclude(cluster=job.cluster, job_id=job.job_id)
+        Replica.objects.exclude(**job.identity)
         if stored is None or is_new
         else earlier_copies(stored),
     )
@@ -111,8 +111,7 @@ def register(
             if stored and is_new:
                 stored.delete()
             row, _ = Replica.objects.get_or_create(
-                cluster=job.cluster,
-                job_id=job.job_id,
+                **job.identity,
                 defaults={"name": uuid.uuid4().hex, "every_s": every_s, **columns},
             )
     except IntegrityError:  # somebody else requested the same place at the same time

@@ -46,13 +46,12 @@ def job_transactions(
 ) -> JobTransactions:
     """Transactions from ``since`` on, by default of the last hour, by five queries."""
     limits = limits_of(job.cluster, job.job_id, job.name)
-    job_rows: Any = {"cluster": job.cluster, "job_id": job.job_id}
     completed = CheckpointFact.objects.filter(
-        **job_rows, outcome="completed", is_savepoint=False, trigger_time__lte=at
+        **job.identity, outcome="completed", is_savepoint=False, trigger_time__lte=at
     ).order_by("-trigger_time")
-    starts = StoredStart.objects.filter(**job_rows, at__lte=at).order_by("-at")
+    starts = StoredStart.objects.filter(**job.identity, at__lte=at).order_by("-at")
     log_events = models.LogEvent.objects.filter(
-        **job_rows, kind__in=EVENTS_READ, ts__lte=at
+        **job.identity, kind__in=EVENTS_READ, ts__lte=at
     ).order_by("-ts")
     transactions = transactions_of(
         list(samples_of(CheckpointSample, completed[:MOST_COMMITS], *_COMMIT_COLUMNS))[::-1],
@@ -65,10 +64,7 @@ def job_transactions(
         epoch_ms(since or at - LOOK_BACK),
         int(limits[SET]),
     )
-    vertices = (job.graph or {}).get("vertices") or ()
-    committers = [
-        vertex["name"] for vertex in vertices if COMMITTER in (vertex.get("name") or "").lower()
-    ]
+    committers = [name for name in job.vertex_names.values() if COMMITTER in name.lower()]
     return JobTransactions(committers, limits[RATIO], transactions)
 
 

@@ -143,9 +143,8 @@ class JobSources:
 
 def job_sources(job: JobCurrent, until: datetime) -> JobSources:
     names = _source_names(job)
-    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
     windows = PressureWindow.objects.filter(
-        **job_rows, window_start__gt=until - LOOK_BACK, window_start__lte=until
+        **job.identity, window_start__gt=until - LOOK_BACK, window_start__lte=until
     )
     of_sources = Q(vertex_id__in=names) if names is not None else REPORTS_LAG
     by_vertex: dict[str, list[PressureWindow]] = {}
@@ -153,7 +152,7 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
         by_vertex.setdefault(window.vertex_id, []).insert(0, window)
     fastest = dict(
         VertexHour.objects.filter(
-            **job_rows, vertex_id__in=by_vertex, period_start__gt=until - FASTEST_WITHIN
+            **job.identity, vertex_id__in=by_vertex, period_start__gt=until - FASTEST_WITHIN
         )
         .order_by()
         .values_list("vertex_id")
@@ -163,7 +162,7 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
         vertex.vertex_id: vertex.newest for vertex in job_backend(job, until).having(SOURCE_FIGURES)
     }
     started_at = (
-        JobStart.objects.filter(**job_rows, running_at__lte=until)
+        JobStart.objects.filter(**job.identity, running_at__lte=until)
         .order_by("-running_at")
         .values_list("running_at", flat=True)
         .first()
@@ -194,23 +193,17 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
 
 def _source_names(job: JobCurrent) -> dict[str, str] | None:
     """Names of vertices without inputs; None if the plan is unknown."""
-    graph = job.graph or {}
-    edges = graph.get("edges")
-    if not graph.get("vertices") or edges is None:
+    if not job.vertices or (job.graph or {}).get("edges") is None:
         return None
-    targets = {edge.get("target") for edge in edges}
-    return {
-        vertex["vertex_id"]: vertex.get("name") or vertex["vertex_id"]
-        for vertex in graph["vertices"]
-        if vertex.get("vertex_id") and vertex["vertex_id"] not in targets
-    }
+    targets = {edge.get("target") for edge in job.edges}
+    return {key: name for key, name in job.vertex_names.items() if key not in targets}
 
 
 def _replay(
     job: JobCurrent, sources: Sequence[Source], until: datetime, spare_per_s: float | None
 ) -> Replay | None:
     completed = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, outcome="completed", trigger_time__lte=until
+        **job.identity, outcome="completed", trigger_time__lte=until
     )
     since = (
         completed.exclude(is_savepoint=True)
@@ -538,14 +531,11 @@ def _outage(lags: JobSources) -> Fact:
 
 
 def _throughput(job: JobCurrent, inputs: Inputs) -> Table:
-    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
-    vertices: dict[str, dict[str, Any]] = {
-        str(vertex.get("vertex_id")): {} for vertex in (job.graph or {}).get("vertices") or ()
-    }
+    vertices: dict[str, dict[str, Any]] = {vertex_id: {} for vertex_id in job.vertices}
     hour = PressureWindow.objects.filter(
-        **job_rows, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
+        **job.identity, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
     )
-    months = VertexHour.objects.filter(**job_rows, period_start__lte=inputs.until)
+    months = VertexHour.objects.filter(**job.identity, period_start__lte=inputs.until)
     for rows in (
         months.order_by()
         .values("vertex_id")

@@ -133,8 +133,7 @@ def regional_checkpoints(
 ) -> RegionalCheckpoints:
     until = min(until, job.last_seen_at or job.as_of)
     recent = CheckpointFact.objects.filter(
-        cluster=job.cluster,
-        job_id=job.job_id,
+        **job.identity,
         trigger_time__gte=until - HISTORY,
         trigger_time__lte=until,
     )

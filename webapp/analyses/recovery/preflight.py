@@ -93,7 +93,7 @@ def preflight(
 def _completed(job: JobCurrent) -> QuerySet[CheckpointFact]:
     """Snapshots of this run, newest first: another deployment may have the same job id."""
     completed = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, outcome="completed", external_path__isnull=False
+        **job.identity, outcome="completed", external_path__isnull=False
     ).exclude(external_path="")
     if job.start_time:
         completed = completed.filter(trigger_time__gte=job.start_time)
@@ -131,10 +131,7 @@ def _newest_operators(job: JobCurrent) -> Mapping[str, PlannedOperator] | None:
 def _vertices(
     job: JobCurrent, operators: Mapping[str, PlannedOperator]
 ) -> Iterator[PlannedOperator]:
-    for vertex in (job.graph or {}).get("vertices") or ():
-        vertex_id = vertex.get("vertex_id")
-        if not vertex_id:
-            continue
+    for vertex_id, vertex in job.vertices.items():
         most = vertex.get("max_parallelism")
         if most is None and vertex_id in operators:
             most = operators[vertex_id].max_parallelism

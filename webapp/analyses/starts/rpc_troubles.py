@@ -50,8 +50,7 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     until = min(until, last_seen) if until else last_seen
     # Log lines may be newer than the last answer of REST.
     start, end = until - LOOK_BACK, until + timedelta(minutes=1)
-    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
-    lines = LogEvent.objects.filter(**job_rows, ts__gte=start, ts__lte=end)
+    lines = LogEvent.objects.filter(**job.identity, ts__gte=start, ts__lte=end)
     reported = lines.filter(
         kind__in=("slot_request_failed", "task_state"), reason__in=(TIMED_OUT, NOT_FOUND)
     ).order_by("-ts", "-id")
@@ -79,7 +78,7 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
         else:
             second_of(at).deployments += 1
     losses = JobAnnotation.objects.filter(
-        **job_rows, kind="taskmanager_lost", at__gte=start, at__lte=end
+        **job.identity, kind="taskmanager_lost", at__gte=start, at__lte=end
     )
     for at in losses.order_by("-at").values_list("at", flat=True)[:MOST_LOST]:
         second_of(at).taskmanagers_lost += 1

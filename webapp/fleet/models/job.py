@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -212,6 +213,27 @@ class JobCurrent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name or self.job_id} on {self.cluster}"
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """For ``filter(**job.identity)`` of rows about it."""
+        return {"cluster": self.cluster, "job_id": self.job_id}
+
+    @property
+    def vertices(self) -> dict[str, dict[str, Any]]:
+        """Vertices of its plan by id, in the order of the plan; empty if it is unknown."""
+        vertices = (self.graph or {}).get("vertices") or ()
+        return {str(vertex["vertex_id"]): vertex for vertex in vertices if vertex.get("vertex_id")}
+
+    @property
+    def vertex_names(self) -> dict[str, str]:
+        """By id; the id of a vertex without a name."""
+        return {key: str(vertex.get("name") or key) for key, vertex in self.vertices.items()}
+
+    @property
+    def edges(self) -> Sequence[dict[str, Any]]:
+        """Edges of its plan: ``{source, target, ship_strategy}``; empty if it is unknown."""
+        return (self.graph or {}).get("edges") or ()
 
     @property
     def restored_kind(self) -> str:
