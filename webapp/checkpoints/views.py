@@ -4,14 +4,12 @@ import logging
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_noop
 
 from ingest.metadata.files import NAME
-from ingest.uris import BadUri, Spellings, canonical
 from spark_jobs.serving import PHASES
 from webapp.checkpoints.advice import advice
 from webapp.checkpoints.cause import cause_of, compare, outcome_badge
@@ -24,16 +22,13 @@ from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
 from webapp.lib.instants import drawable, epoch_ms, instant_of
 from webapp.lib.row_numbers import row_number
+from webapp.lib.storage_uris import canonical_or_none
 
 
 def address_of(path: str | None) -> str:
     """The canonical path of a checkpoint's ``_metadata``, "" if Flink reported none."""
-    if not path or path.startswith("<"):
-        return ""
-    try:
-        return f"{canonical(path, Spellings(tuple(settings.WEIR.storage_aliases.items())))}/{NAME}"
-    except BadUri:
-        return ""
+    uri = canonical_or_none(path)
+    return f"{uri}/{NAME}" if uri else ""
 
 
 log = logging.getLogger(__name__)

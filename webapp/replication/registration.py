@@ -9,15 +9,15 @@ from django.utils.translation import gettext
 from ingest.local_directories import refusal_of_tree
 from ingest.storage.identities import overlapping
 from ingest.storage.roots import Root
-from ingest.uris import BadUri, canonical, is_below
+from ingest.uris import BadUri, is_below
 from webapp.checkpoints.models import CheckpointFact
 from webapp.config.schedule import TICK_S
 from webapp.fleet.models import JobCurrent
 from webapp.lib import scopes
 from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import InputRefused
+from webapp.lib.storage_uris import canonical, spellings
 from webapp.replication.models import Replica
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 
 DEFAULT_EVERY_S = 300
@@ -40,7 +40,7 @@ def source_of(job: JobCurrent) -> str:
                 )
             }
         )
-    return canonical(str(path), spellings()).rpartition("/")[0]
+    return canonical(str(path)).rpartition("/")[0]
 
 
 def register(
@@ -61,7 +61,7 @@ def register(
         _refuse_interval(every_s)
     try:
         place = Root.of(destination, read_at or None, spellings())
-        source = canonical(source, spellings()) if source else source_of(job)
+        source = canonical(source) if source else source_of(job)
     except BadUri as error:
         raise InputRefused({"destination": str(error)}) from error
     if refusal := refusal_of_tree(read_at or place.uri):
@@ -79,7 +79,7 @@ def register(
             }
         )
     stored = Replica.objects.filter(**job.identity).first()
-    is_new = stored is None or (canonical(stored.destination, spellings()), stored.source) != (
+    is_new = stored is None or (canonical(stored.destination), stored.source) != (
         place.uri,
         source,
     )

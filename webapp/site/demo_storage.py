@@ -71,7 +71,6 @@ def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecor
             purpose=AuditPurpose.SCHEDULED,
             as_of=as_of,
             clusters_of_then=tuple(ROOTS[row.uri].name for row in rows),
-            spellings=audit_request.spellings(),
         )
         audit(request, lease, record)
     (demo.folder() / AUDITED).touch()

@@ -18,6 +18,7 @@ from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
 from webapp.findings.settling import Identity, by_identity, settle
+from webapp.lib.storage_uris import spellings
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot
 from webapp.storage.newest_audits import loaded_figures
 from webapp.storage.samples import job_samples, root_samples
@@ -39,7 +40,7 @@ def evidence_source() -> MetadataSource:
             )
             for root in roots
         ),
-        aliases=tuple(settings.WEIR.storage_aliases.items()),
+        aliases=spellings().aliases,
         files_per_cycle=settings.WEIR.metadata_per_cycle,
         file_bytes=settings.WEIR.metadata_max_bytes,
     )

@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from ingest.messages import message, plural
 from ingest.metadata.files import NAME
-from ingest.uris import BadUri, canonical
 from spark_jobs.diagnosis.rules.replication_lag import BEHIND
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.analyses.declaration import analysis
@@ -30,9 +29,9 @@ from webapp.analyses.document import (
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import as_plain
 from webapp.fleet.models import OVER, JobCurrent
+from webapp.lib.storage_uris import canonical_or_none
 from webapp.replication.models import Replica
 from webapp.replication.storages import CopyRate, copy_rates, storage_of
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.idle_snapshots import age_ms
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
@@ -271,10 +270,8 @@ def _state(storage: str, copy: Copy | None, age_ms: float | None, allowed_ms: fl
 
 def _storage(path: str | None) -> str:
     """The storage of a path, "" if unknown."""
-    try:
-        return storage_of(canonical(path, spellings())) if path else ""
-    except BadUri:
-        return ""
+    uri = canonical_or_none(path)
+    return storage_of(uri) if uri else ""
 
 
 def _by_storage(

@@ -23,13 +23,13 @@ from ingest.metadata.pieces import (
     Subtask,
 )
 from ingest.storage.directories import Kind, directories
-from ingest.uris import BadUri, canonical, is_below
+from ingest.uris import is_below
 from spark_jobs.diagnosis.preflight.judging import Preflight, judge
 from spark_jobs.diagnosis.preflight.subjects import Job, PlannedOperator, Snapshot, StoredOperator
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.known_bugs import facts_of
 from webapp.fleet.models import JobCurrent
-from webapp.storage.auditing.audit_request import spellings
+from webapp.lib.storage_uris import canonical_or_none
 from webapp.storage.xray.location import NotLocated, find_metadata, metadata_path, root_of
 
 MOST_BYTES = 100_000_000
@@ -229,7 +229,11 @@ def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
         contents.operators[key].missing = len(missing & least_lengths.keys())
     header, properties = contents.header, contents.properties
     own_directory = owner_directory(file.directory)
-    foreign = {_parent(path) for path in paths if not is_below(_canonical(path), own_directory)}
+    foreign = {
+        _parent(path)
+        for path in paths
+        if not is_below(canonical_or_none(path) or path, own_directory)
+    }
     return Snapshot(
         file.path,
         contents.checkpoint_id,
@@ -248,18 +252,11 @@ def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _canonical(path: str) -> str:
-    try:
-        return canonical(path, spellings())
-    except BadUri:
-        return path
-
-
 def _missing(paths: Mapping[str, int]) -> tuple[set[str], str]:
     """Paths that are missing or too short, and why some were not looked for, or ""."""
     by_directory: defaultdict[str, list[str]] = defaultdict(list)
     for path in paths:
-        by_directory[_parent(_canonical(path))].append(path)
+        by_directory[_parent(canonical_or_none(path) or path)].append(path)
     missing: set[str] = set()
     unchecked, deadline, entries = "", monotonic() + MOST_LISTING_S, 0
     for directory, directory_paths in sorted(by_directory.items()):
