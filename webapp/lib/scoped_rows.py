@@ -46,6 +46,21 @@ OPEN = {
 ModelT = TypeVar("ModelT", bound=models.Model)
 
 
+class JobRow(models.Model):
+    """A row about one job: ``cluster`` and ``job_id`` are its key or a part of it."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """For ``filter(**job.identity)`` of other rows about the job."""
+        return {"cluster": self.cluster, "job_id": self.job_id}
+
+
 class Rule:
     """Who may see the rows of a model, by one column."""
 

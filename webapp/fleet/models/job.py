@@ -13,7 +13,7 @@ from webapp.fleet.freshness import late_before
 from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.lib.badges import Badge
-from webapp.lib.scoped_rows import scoped
+from webapp.lib.scoped_rows import JobRow, scoped
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
@@ -73,15 +73,13 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
 
 
 @scoped()
-class JobCurrent(models.Model):
+class JobCurrent(JobRow):
     """Serving table ``job_current``. The loader adds ``trouble`` and ``family``,
     :mod:`webapp.findings.job_judgements` health and worst finding,
     :mod:`webapp.storage.auditing.fleet_orphan_bytes` orphans,
     :mod:`webapp.growth.objective_evaluation` burn.
     """
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     name = models.CharField(max_length=300, null=True)
     state = models.CharField(max_length=32, null=True)
     terminal = models.BooleanField(null=True)
@@ -213,11 +211,6 @@ class JobCurrent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name or self.job_id} on {self.cluster}"
-
-    @property
-    def identity(self) -> dict[str, str]:
-        """For ``filter(**job.identity)`` of rows about it."""
-        return {"cluster": self.cluster, "job_id": self.job_id}
 
     @property
     def vertices(self) -> dict[str, dict[str, Any]]:
