@@ -165,10 +165,7 @@ def calls_text(troubles: RpcTroubles) -> str:
         "{slots:count} requests for slots and {deployments:count} calls about tasks timed out in an "
         "hour, {partitions:count} partitions were not found, {taskmanagers_lost:count} TaskManagers "
         "were lost. The worst second had {calls:count}{phase:text}.",
-        slots=troubles.slots,
-        deployments=troubles.deployments,
-        partitions=troubles.partitions,
-        taskmanagers_lost=troubles.taskmanagers_lost,
+        **troubles.totals,
         calls=worst.calls,
         phase=phase,
     )

@@ -59,7 +59,6 @@ class Start:
     phases: Sequence[Phase]
     output_gap_ms: int | None
     restored: Restored | None
-    restarts: int | None
     failure: str | None
     lost_taskmanagers: int | None
     tasks: int
@@ -159,11 +158,6 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
         and row.first_completed_at - row.last_completed_at
     )
     return Start(
-        at=row.at,
-        kind=row.kind,
-        begun_at=row.begun_at,
-        running_at=row.running_at,
-        total_ms=row.total_ms,
         usual_total_ms=_median(earlier, "total"),
         phases=[
             Phase(name, value, _median(earlier, name))
@@ -175,7 +169,11 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
         **{
             name: getattr(row, name)
             for name in (
-                "restarts",
+                "at",
+                "kind",
+                "begun_at",
+                "running_at",
+                "total_ms",
                 "failure",
                 "lost_taskmanagers",
                 "tasks",
