@@ -18,13 +18,12 @@ from spark_jobs.diagnosis.objective_samples import (
     BURN_WINDOWS,
     ObjectiveBurn,
 )
-from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
-from webapp.findings.settling import Identity, settle
+from webapp.findings.settling import Identity, identified, settle
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
@@ -125,7 +124,7 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
     )
     matching, settings = jobs_of(objectives, jobs), Settings(as_plain())
     first_ids = {(job.cluster, job.job_id): key_of(job)[1] for job in jobs}
-    findings: dict[Identity, Mapping[str, Any]] = {}
+    findings: dict[Identity, dict[str, Any]] = {}
     worst: dict[JobKey, WorstBurn] = {}
     for objective in objectives:
         matching_jobs = matching[objective.pk]
@@ -137,12 +136,13 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
                 key = burn.cluster, burn.job_id
                 worst[key] = max(worst.get(key, worst_burn), worst_burn)
             limits = settings.limits(burn.cluster, burn.job_id, burn.job_name)
-            for finding in registry.diagnose(burn, limits).findings:
-                identity = burn.cluster, burn.job_id, finding.rule, finding.subject_id
-                findings[identity] = finding_to_plain(finding) | {
-                    "job_name": burn.job_name,
-                    "first_attempt_id": first_ids[burn.cluster, burn.job_id],
-                }
+            findings |= identified(
+                registry.diagnose(burn, limits).findings,
+                burn.cluster,
+                burn.job_id,
+                job_name=burn.job_name,
+                first_attempt_id=first_ids[burn.cluster, burn.job_id],
+            )
     # A finding belongs to a job with all its ids: compare by the newest id.
     newest_ids = {key_of(job): job.job_id for job in jobs}
     open_findings = {
