@@ -432,6 +432,19 @@ class OperatorStateSize(AuditRow):
         return f"{self.operator_id} in {self.metadata_path}"
 
 
+AUDIT_MODELS: dict[str, type[AuditRow]] = {
+    "storage_root": RootFigures,
+    "storage_verdict": VerdictFigures,
+    "storage_job": JobStorage,
+    "storage_checkpoint": CheckpointStorage,
+    "storage_operator_state": OperatorStateSize,
+    "storage_chain": ChainLink,
+    "storage_missing": MissingFile,
+    "storage_doubt": AuditDoubt,
+}
+"""Serving table → model, in the order in which they are loaded."""
+
+
 class StorageStatementQuerySet(models.QuerySet["StorageStatement"]):
     def valid(self) -> Self:
         return self.filter(ended_at=None)
