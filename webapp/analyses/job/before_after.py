@@ -127,7 +127,7 @@ def _difference(measure: Measure) -> str:
 
 def _facts(job: JobCurrent, change: JobChange, span: Windows) -> Facts:
     query = {"from": iso_text(span.start), "to": iso_text(span.end), "attempts": "all"}
-    page = f"{reverse('job', args=(job.cluster, job.job_id))}?{urlencode(query)}"
+    page = reverse("job", args=(job.cluster, job.job_id), query=query)
     facts = [
         Fact("at", message("At"), span.at, "instant"),
         Fact("window_ms", message("Each side"), span.length.total_seconds() * 1000, "ms", span.cut),

@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -128,7 +127,7 @@ def _choices(restores: JobRestores) -> Table:
     def number(choice: Choice) -> Link | int | None:
         if not choice.path:
             return choice.checkpoint_id
-        xray = f"{reverse('storage-xray')}?{urlencode({'path': choice.path})}"
+        xray = reverse("storage-xray", query={"path": choice.path})
         return Link(str(choice.checkpoint_id), xray)
 
     largest = message("of the subtask with most state, which all others wait for")

@@ -1,7 +1,6 @@
 from collections.abc import Iterator
 
 from django.urls import reverse
-from django.utils.http import urlencode
 
 from ingest.messages import message
 from webapp.analyses.declaration import analysis
@@ -82,8 +81,7 @@ def _needed_by(owner: EndedJob | KeptSavepoint) -> str:
 
 def _savepoints(snapshots: Retention) -> Table:
     def xray(savepoint: KeptSavepoint) -> Link:
-        address = f"{reverse('storage-xray')}?{urlencode({'path': savepoint.path})}"
-        return Link(savepoint.path, address)
+        return Link(savepoint.path, reverse("storage-xray", query={"path": savepoint.path}))
 
     not_ended = message("jobs that have not ended")
     return Table.of(
