@@ -31,9 +31,10 @@ from webapp.alerting.models import Alert
 from webapp.delivery.models import Delivery
 from webapp.delivery.notices import Notice
 from webapp.fleet.models import Cluster
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports.document import Report
 from webapp.reports.gathering.incident import gather
-from webapp.reports.report_scope import SHORTEST, JobKey, checked
+from webapp.reports.report_scope import SHORTEST, checked
 from webapp.work.lake import lake
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -89,9 +89,9 @@ def _earlier(job: JobCurrent) -> EarlierAttempt | None:
     if not before:
         return None
     ended_at, last = max(before, key=lambda pair: pair[0])
-    completed = CheckpointFact.objects.filter(
-        cluster=last.cluster, job_id=last.job_id, outcome="completed"
-    ).order_by("-trigger_time", "-id")
+    completed = CheckpointFact.objects.filter(**last.identity, outcome="completed").order_by(
+        "-trigger_time", "-id"
+    )
     newest = completed.exclude(discarded=True).first() or completed.first()
     if newest is None:
         return None

@@ -168,8 +168,7 @@ def _with_hosts(
 def _log_events(fact: CheckpointFact) -> Any:
     start, end = drawable(fact.trigger_time), drawable(fact.end_time or fact.trigger_time)
     return LogEvent.objects.filter(
-        cluster=fact.cluster,
-        job_id=fact.job_id,
+        **fact.identity,
         checkpoint_id=fact.checkpoint_id,
         ts__gte=start - timedelta(minutes=1),
         ts__lte=end + timedelta(minutes=30),

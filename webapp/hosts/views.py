@@ -65,9 +65,7 @@ def timeline(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
     with_jobs = list(jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])))
-    known = known_jobs(
-        {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in with_jobs for job in jobs}
-    )
+    known = known_jobs({row.key for row in rows} | {job for _, jobs in with_jobs for job in jobs})
     moments = [*_moments(rows, known), *_losses(with_jobs, known)]
     # Before the oldest event that was read, events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
@@ -90,7 +88,7 @@ def _moments(rows: Sequence[HostEvent], known: Mapping[Job, JobCurrent]) -> Iter
             "warn" if event.kind == "expired" else "crit",
             title,
             detail,
-            ((event.cluster, event.job_id, job_name(known, event)),),
+            ((*event.key, job_name(known, event)),),
             event.taskmanager_id or "",
             event.checkpoint_id,
             trigger_ms,

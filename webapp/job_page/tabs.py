@@ -94,7 +94,7 @@ def _pressure(data: PageData) -> dict[str, Any]:
 
 def _state(data: PageData) -> dict[str, Any]:
     job = data.view.job
-    return {"storage": newest_audits.of_job(job.cluster, job.job_id)}
+    return {"storage": newest_audits.of_job(*job.key)}
 
 
 def _runtime(data: PageData) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def tab_links(data: PageData, tab: str) -> list[Link]:
     job, query = data.view.job, data.view.range_query
 
     def address(name: str, *more: str) -> str:
-        return f"{reverse(name, args=(job.cluster, job.job_id, *more))}{query and '?'}{query}"
+        return f"{reverse(name, args=(*job.key, *more))}{query and '?'}{query}"
 
     links = [
         Link(declared.title, declared.summary, address(declared.name))

@@ -109,7 +109,7 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
         if (directory := owner_directory(snapshot)) in directories:
             needed_by[directory] |= set(job_ids)
     states = {
-        (job.cluster, job.job_id): job.state
+        job.key: job.state
         for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "state")
     }
     return tuple(

@@ -127,7 +127,7 @@ def _difference(measure: Measure) -> str:
 
 def _facts(job: JobCurrent, change: JobChange, span: Windows) -> Facts:
     query = {"from": iso_text(span.start), "to": iso_text(span.end), "attempts": "all"}
-    page = reverse("job", args=(job.cluster, job.job_id), query=query)
+    page = reverse("job", args=job.key, query=query)
     facts = [
         Fact("at", message("At"), span.at, "instant"),
         Fact("window_ms", message("Each side"), span.length.total_seconds() * 1000, "ms", span.cut),
@@ -148,7 +148,7 @@ def _facts(job: JobCurrent, change: JobChange, span: Windows) -> Facts:
 
 
 def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
-    page = reverse(NAME, args=(job.cluster, job.job_id))
+    page = reverse(NAME, args=job.key)
 
     def link(mark: Mark) -> Link:
         return Link(mark.label, f"{page}?{urlencode({'at': iso_text(mark.at), 'window': window})}")

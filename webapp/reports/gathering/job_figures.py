@@ -76,7 +76,7 @@ class JobFigures:
 
     @property
     def key(self) -> tuple[str, str]:
-        return self.job.cluster, self.job.job_id
+        return self.job.key
 
     @property
     def interval_ms(self) -> int | None:
@@ -90,7 +90,7 @@ class JobFigures:
 def job_figures(
     job: JobCurrent, scope: ReportScope, now: datetime, *, is_recording: bool
 ) -> JobFigures:
-    facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
+    facts = facts_of.of_job(*job.key, scope.start, scope.end)
     is_stored = is_recording or scope.start >= now - routine()
     marks = JobAnnotation.objects.filter(
         **job.identity, at__range=(scope.start, scope.end)

@@ -51,7 +51,7 @@ def parts(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Pa
         f"job-{job.job_id}",
         figures.name,
         Document(_verdict(figures), tuple(blocks)),
-        reverse("job", args=(job.cluster, job.job_id)),
+        reverse("job", args=job.key),
     )
     if len(scope.jobs) <= MOST_ANALYSED:
         yield from _analyse(figures, scope, now)
@@ -77,7 +77,7 @@ def _analyse(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator
                 f"{name}-{job.job_id}",
                 message("{title:name} of {name:name}", title=analysis.title, name=figures.name),
                 Document(document.verdict, tuple(blocks)),
-                reverse(name, args=(job.cluster, job.job_id)),
+                reverse(name, args=job.key),
             )
 
 
@@ -141,7 +141,7 @@ def _exceptions(figures: JobFigures) -> Table:
 
 
 def _checkpoints(job: JobCurrent, scope: ReportScope) -> Table:
-    facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
+    facts = facts_of.of_job(*job.key, scope.start, scope.end)
     bars, total = facts_of.bars(facts, job.cluster, scope.points_a_job)
     names = [field.name for field in fields(CheckpointPoint)]
     titles = {
