@@ -1,13 +1,15 @@
 """The result of an analysis: a tree of blocks, which page, API, command and report render. Texts are
-messages (``ingest.messages``) or users' names. Values are numbers in the stated unit, aware instants
+messages (``ingest.messages``) or users' names; plain names, titles and notes become messages. Values
+are numbers in the stated unit, aware instants
 or texts; ``None`` is unknown.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
+from ingest.messages import Message, message
 from webapp.charts.theme import Figure
 from webapp.lib.filter_sets import ListFilters
 
@@ -55,9 +57,25 @@ class Verdict:
         return SHAPES[self.tone]
 
 
+class _Declared:
+    """``texts``: fields whose plain texts become messages. The catalogues have them, since
+    :mod:`webapp.site.translations.extraction` finds them in the call.
+    """
+
+    texts: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        for name in self.texts:
+            text = getattr(self, name)
+            if text and not isinstance(text, Message):
+                object.__setattr__(self, name, message(text))
+
+
 @dataclass(frozen=True)
-class Fact:
+class Fact(_Declared):
     """One value. ``key`` names it in JSON; ``note`` is its source or meaning."""
+
+    texts = ("name", "note")
 
     key: str
     name: str
@@ -73,11 +91,13 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(_Declared):
     """``meaning`` is the tooltip of the heading. ``value`` reads a cell from the item of its row. It
     is a function or a dotted path of attributes, by default ``key``. If an attribute on the path
     is None, the cell is None.
     """
+
+    texts = ("name", "meaning")
 
     key: str
     name: str
@@ -97,10 +117,12 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(_Declared):
     """``rows`` have a value per column, the most important row first; pages show the first hundred.
     ``total``: number of rows before they were cut, else None.
     """
+
+    texts = ("title", "subtitle", "note", "empty")
 
     key: str
     title: str
@@ -131,8 +153,10 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Chart:
+class Chart(_Declared):
     """A Plotly figure, drawn on request by the declaration's ``draws(key)``."""
+
+    texts = ("title", "note", "subtitle")
 
     key: str
     title: str

@@ -179,8 +179,8 @@ class KnownBugsFilters(ListFilters):
 @analysis(
     "known-bugs",
     subject="fleet",
-    title=message("Known bugs"),
-    summary=message(
+    title="Known bugs",
+    summary=(
         "known bugs of Flink that show in jobs or can hit them, and which of them another release "
         "takes away"
     ),
@@ -238,9 +238,9 @@ def _facts(jobs: Sequence[JobBugs], target: str | None) -> Facts:
     showing = sum(bool(job.shows) for job in jobs)
     threatened = sum(bool(job.can_hit) for job in jobs)
     facts = [
-        Fact("jobs", message("Jobs"), len(jobs), "count"),
-        Fact("showing", message("A bug shows"), showing, "count"),
-        Fact("threatened", message("A bug can hit them"), threatened, "count"),
+        Fact("jobs", "Jobs", len(jobs), "count"),
+        Fact("showing", "A bug shows", showing, "count"),
+        Fact("threatened", "A bug can hit them", threatened, "count"),
     ]
     if target:
         free = message("No known bug with {release:name}", release=target)
@@ -256,24 +256,24 @@ def _bugs(bugs: Sequence[BugJobs], target: str | None) -> Table:
     return Table.of(
         bugs,
         "bugs",
-        message("Bugs"),
+        "Bugs",
         (
             Column(
                 "issue",
-                message("Bug"),
+                "Bug",
                 value=lambda bug_jobs: Link(bug_jobs.bug.issue, bug_jobs.bug.address),
             ),
-            Column("effect", message("What happens"), value="bug.effect"),
+            Column("effect", "What happens", value="bug.effect"),
             Column("shows", SHOWS, "count", proved),
             Column("can_hit", CAN_HIT, "count", can_hit),
             Column("unknown", CANNOT_TELL, "count", unknown),
             *(Column(key, name, "count") for key, name in changes.items()),
-            Column("needs", message("Only with"), value="bug.needs"),
-            Column("releases", message("Releases"), value="bug.releases.text"),
-            Column("way_out", message("Way out"), value="bug.way_out"),
+            Column("needs", "Only with", value="bug.needs"),
+            Column("releases", "Releases", value="bug.releases.text"),
+            Column("way_out", "Way out", value="bug.way_out"),
         ),
-        subtitle=message("those that show first"),
-        empty=message("No known bug concerns a job."),
+        subtitle="those that show first",
+        empty="No known bug concerns a job.",
     )
 
 
@@ -290,21 +290,19 @@ def _jobs(jobs: Sequence[JobBugs], target: str | None) -> Table:
     return Table.of(
         [job for job in jobs if job.now or job.left],
         "jobs",
-        message("Jobs"),
+        "Jobs",
         (
-            Column(
-                "job", message("Job"), value=lambda job: job_link(job.cluster, job.job_id, job.name)
-            ),
-            Column("cluster", message("Cluster")),
-            Column("version", message("Flink"), "mono", value="flink_version"),
+            Column("job", "Job", value=lambda job: job_link(job.cluster, job.job_id, job.name)),
+            Column("cluster", "Cluster"),
+            Column("version", "Flink", "mono", value="flink_version"),
             _issues("shows", SHOWS),
             _issues("can_hit", CAN_HIT),
             Column("unknown", CANNOT_TELL, "count", value=lambda job: len(job.unknown)),
             *(_issues(key, name) for key, name in _changes(target).items()),
         ),
         most=MOST_JOBS,
-        subtitle=message("those in which most show first"),
-        empty=message("No known bug concerns a job."),
+        subtitle="those in which most show first",
+        empty="No known bug concerns a job.",
     )
 
 

@@ -47,8 +47,8 @@ STORE = message("Bucket")
 @analysis(
     "object-stores",
     subject="fleet",
-    title=message("Object stores"),
-    summary=message(
+    title="Object stores",
+    summary=(
         "buckets that throttle, refuse or do not answer requests, with the jobs and clusters that "
         "meet it"
     ),
@@ -121,19 +121,19 @@ def _stores(troubles: Sequence[StoreTrouble]) -> Table:
     return Table.of(
         troubles,
         "stores",
-        message("Buckets"),
+        "Buckets",
         (
             Column("store", STORE, "mono", value="resource"),
             Column(
                 "fault",
-                message("Fault"),
+                "Fault",
                 value=lambda trouble: titles.get(trouble.fault, trouble.fault),
             ),
-            Column("open", message("Open"), "flag", value="is_open"),
-            Column("jobs", message("Jobs"), "count", value=lambda trouble: len(trouble.jobs)),
+            Column("open", "Open", "flag", value="is_open"),
+            Column("jobs", "Jobs", "count", value=lambda trouble: len(trouble.jobs)),
             Column(
                 "clusters",
-                message("Clusters"),
+                "Clusters",
                 "count",
                 value=lambda trouble: len(trouble.clusters),
             ),
@@ -142,14 +142,14 @@ def _stores(troubles: Sequence[StoreTrouble]) -> Table:
             count("retries", message("Retries"), RETRIED),
             Column(
                 "prefixes",
-                message("Prefixes"),
+                "Prefixes",
                 "mono",
                 value=lambda trouble: list_text(trouble.prefixes, MOST_PREFIXES),
             ),
-            Column("first_seen", message("First seen"), "instant"),
-            Column("last_seen", message("Last seen"), "instant"),
+            Column("first_seen", "First seen", "instant"),
+            Column("last_seen", "Last seen", "instant"),
         ),
-        subtitle=message("of the last day, those with most jobs first"),
+        subtitle="of the last day, those with most jobs first",
     )
 
 
@@ -157,28 +157,28 @@ def _jobs(troubles: Sequence[StoreTrouble]) -> Table:
     return Table.of(
         [finding for trouble in troubles for finding in trouble.findings],
         "jobs",
-        message("Jobs"),
+        "Jobs",
         (
             Column(
                 "job",
-                message("Job"),
+                "Job",
                 value=lambda finding: job_link(
                     finding.cluster, finding.job_id, finding.job_name or finding.job_id
                 ),
             ),
-            Column("cluster", message("Cluster")),
+            Column("cluster", "Cluster"),
             Column(
                 "finding",
-                message("Finding"),
+                "Finding",
                 value=lambda finding: Link(finding.title, reverse("finding", args=(finding.pk,))),
             ),
             Column(
                 "assumed",
-                message("Bucket assumed"),
+                "Bucket assumed",
                 "flag",
                 value=lambda finding: bool(finding.data.get("is_assumed")),
             ),
-            Column("last_seen", message("Last seen"), "instant"),
+            Column("last_seen", "Last seen", "instant"),
         ),
         most=MOST_JOBS,
     )

@@ -310,8 +310,8 @@ STATES: Mapping[State, str] = {
 @analysis(
     "readiness",
     subject="fleet",
-    title=message("Readiness for a lost site"),
-    summary=message(
+    title="Readiness for a lost site",
+    summary=(
         "which jobs have a complete copy on another storage, how old it is, and what a move of the "
         "others would cost"
     ),
@@ -370,14 +370,14 @@ def _facts(fleet: FleetReadiness) -> Facts:
     lost = message("of the copies on another storage: at most this much would be lost")
     return Facts(
         (
-            Fact("jobs", message("Jobs"), len(jobs), "count"),
+            Fact("jobs", "Jobs", len(jobs), "count"),
             *(
                 Fact(state, name, sum(job.state == state for job in jobs), "count")
                 for state, name in STATES.items()
             ),
             Fact(
                 "oldest_ms",
-                message("Oldest recovery point"),
+                "Oldest recovery point",
                 max(
                     (job.age_ms for job in jobs if job.age_ms and job.state in ("late", "ready")),
                     default=None,
@@ -422,41 +422,41 @@ def _jobs(jobs: Sequence[JobReadiness]) -> Table:
     return Table.of(
         jobs,
         "jobs",
-        message("Jobs"),
+        "Jobs",
         (
             Column(
                 "job",
-                message("Job"),
+                "Job",
                 value=lambda job: Link(
                     job.name, reverse("replication", args=(job.cluster, job.job_id))
                 ),
             ),
-            Column("cluster", message("Cluster")),
-            Column("storage", message("Storage"), "mono", value=lambda job: job.storage or None),
-            Column("state", message("State"), value=lambda job: STATES[job.state]),
-            Column("age_ms", message("Recovery point"), "ms", message("its age, of the copy")),
-            Column("allowed_ms", message("Allowed"), "ms", message("threshold of replication.lag")),
-            Column("copy", message("Copy"), "mono", value="copy.location"),
-            Column("files", message("Files"), "count", of_newest, "newest.files"),
-            Column("bytes", message("Bytes"), "bytes", of_newest, "newest.size_bytes"),
-            Column("move_ms", message("Copy takes"), "ms", message("at the rate of its storage")),
+            Column("cluster", "Cluster"),
+            Column("storage", "Storage", "mono", value=lambda job: job.storage or None),
+            Column("state", "State", value=lambda job: STATES[job.state]),
+            Column("age_ms", "Recovery point", "ms", "its age, of the copy"),
+            Column("allowed_ms", "Allowed", "ms", "threshold of replication.lag"),
+            Column("copy", "Copy", "mono", value="copy.location"),
+            Column("files", "Files", "count", of_newest, "newest.files"),
+            Column("bytes", "Bytes", "bytes", of_newest, "newest.size_bytes"),
+            Column("move_ms", "Copy takes", "ms", "at the rate of its storage"),
             Column(
                 "self_contained",
-                message("Self-contained"),
+                "Self-contained",
                 "flag",
                 contained,
                 "newest.self_contained",
             ),
             Column(
                 "relocatable_ms",
-                message("Relocatable snapshot"),
+                "Relocatable snapshot",
                 "ms",
                 by_any_tool,
                 "relocatable_age_ms",
             ),
         ),
         most=MOST_JOBS,
-        subtitle=message("worst first"),
+        subtitle="worst first",
     )
 
 
@@ -464,26 +464,24 @@ def _storages(storages: Sequence[StorageReadiness]) -> Table:
     return Table.of(
         storages,
         "storages",
-        message("Storages"),
+        "Storages",
         (
-            Column(
-                "storage", message("Storage"), "mono", value=lambda storage: storage.storage or None
-            ),
-            Column("jobs", message("Jobs"), "count"),
-            Column("ready", message("Ready"), "count"),
-            Column("known", message("Counted"), "count", message("jobs whose snapshot is known")),
-            Column("files", message("Files"), "count"),
-            Column("bytes", message("Bytes"), "bytes", value="size_bytes"),
+            Column("storage", "Storage", "mono", value=lambda storage: storage.storage or None),
+            Column("jobs", "Jobs", "count"),
+            Column("ready", "Ready", "count"),
+            Column("known", "Counted", "count", "jobs whose snapshot is known"),
+            Column("files", "Files", "count"),
+            Column("bytes", "Bytes", "bytes", value="size_bytes"),
             Column(
                 "bytes_per_s",
-                message("Bytes a second"),
+                "Bytes a second",
                 "bytes",
-                message("as measured"),
+                "as measured",
                 "rate.bytes_per_s",
             ),
-            Column("move_ms", message("Copy takes"), "ms", message("one job after the other")),
+            Column("move_ms", "Copy takes", "ms", "one job after the other"),
         ),
-        subtitle=message("most bytes to move first"),
+        subtitle="most bytes to move first",
     )
 
 

@@ -57,8 +57,8 @@ class ChangeParameters(ListFilters):
 
 @analysis(
     NAME,
-    title=message("Before and after"),
-    summary=message("what differs of a job on both sides of something that happened to it"),
+    title="Before and after",
+    summary="what differs of a job on both sides of something that happened to it",
     tab="more",
     parameters=ChangeParameters,
 )
@@ -129,9 +129,9 @@ def _facts(job: JobCurrent, change: JobChange, span: Windows) -> Facts:
     query = {"from": iso_text(span.start), "to": iso_text(span.end), "attempts": "all"}
     page = reverse("job", args=job.key, query=query)
     facts = [
-        Fact("at", message("At"), span.at, "instant"),
-        Fact("window_ms", message("Each side"), span.length.total_seconds() * 1000, "ms", span.cut),
-        Fact("job_page", message("This time"), Link(message("on the job's page"), page)),
+        Fact("at", "At", span.at, "instant"),
+        Fact("window_ms", "Each side", span.length.total_seconds() * 1000, "ms", span.cut),
+        Fact("job_page", "This time", Link(message("on the job's page"), page)),
     ]
     if first := change.first:
         address = reverse("checkpoint-by-id", args=(job.cluster, first.job_id, first.checkpoint_id))
@@ -139,10 +139,8 @@ def _facts(job: JobCurrent, change: JobChange, span: Windows) -> Facts:
         after = message("First checkpoint that completed after it")
         facts += [
             Fact("first", after, number, "checkpoint"),
-            Fact("first_end_to_end_ms", message("Its duration"), first.end_to_end_ms, "ms"),
-            Fact(
-                "first_uploaded_bytes", message("Uploaded by it"), first.checkpointed_bytes, "bytes"
-            ),
+            Fact("first_end_to_end_ms", "Its duration", first.end_to_end_ms, "ms"),
+            Fact("first_uploaded_bytes", "Uploaded by it", first.checkpointed_bytes, "bytes"),
         ]
     return Facts(tuple(facts))
 
@@ -156,17 +154,15 @@ def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
     return Table.of(
         marks,
         "events",
-        message("What happened"),
+        "What happened",
         (
-            Column("at", message("When"), "instant"),
-            Column("what", message("What"), value=link),
-            Column("kind", message("Kind"), value=lambda mark: mark.kind.replace("_", " ")),
-            Column("job_id", message("Attempt"), "mono"),
+            Column("at", "When", "instant"),
+            Column("what", "What", value=link),
+            Column("kind", "Kind", value=lambda mark: mark.kind.replace("_", " ")),
+            Column("job_id", "Attempt", "mono"),
         ),
-        note=message("What else happened in both windows is in the figures, too."),
-        empty=message(
-            "No deploy, savepoint, restart or restore of this job is known in this time."
-        ),
+        note="What else happened in both windows is in the figures, too.",
+        empty="No deploy, savepoint, restart or restore of this job is known in this time.",
     )
 
 
@@ -186,7 +182,7 @@ def _measures(change: JobChange) -> Iterator[Table]:
 def _comparison_table(key: str, title: str, subtitle: str, measures: Sequence[Measure]) -> Table:
     unit: Unit = measures[0].unit
     has_vertices = any(measure.vertex for measure in measures)
-    vertex = (Column("vertex", message("Vertex")),) if has_vertices else ()
+    vertex = (Column("vertex", "Vertex"),) if has_vertices else ()
     return Table.of(
         sorted(
             measures, key=lambda measure: (measure.comparison.state not in DIFFERS, measure.vertex)
@@ -194,16 +190,14 @@ def _comparison_table(key: str, title: str, subtitle: str, measures: Sequence[Me
         key,
         title,
         (
-            Column("measure", message("Measure"), value="name"),
+            Column("measure", "Measure", value="name"),
             *vertex,
-            Column("state", message("Difference"), value="comparison.state"),
-            Column("before", message("Before"), unit, value="comparison.before.median"),
-            Column("after", message("After"), unit, value="comparison.after.median"),
-            Column("change", message("Change of medians"), "share", value="comparison.change"),
-            Column(
-                "before_count", message("Values before"), "count", value="comparison.before.count"
-            ),
-            Column("after_count", message("Values after"), "count", value="comparison.after.count"),
+            Column("state", "Difference", value="comparison.state"),
+            Column("before", "Before", unit, value="comparison.before.median"),
+            Column("after", "After", unit, value="comparison.after.median"),
+            Column("change", "Change of medians", "share", value="comparison.change"),
+            Column("before_count", "Values before", "count", value="comparison.before.count"),
+            Column("after_count", "Values after", "count", value="comparison.after.count"),
         ),
         subtitle=subtitle,
     )
@@ -224,16 +218,14 @@ def _configuration(change: JobChange) -> Block:
     return Table.of(
         change.changes,
         "configuration",
-        message("Configured otherwise"),
+        "Configured otherwise",
         (
-            Column("name", message("Setting"), "mono"),
-            Column("of", message("Setting of"), value="section"),
-            Column("before", message("Before")),
-            Column("after", message("After")),
+            Column("name", "Setting", "mono"),
+            Column("of", "Setting of", value="section"),
+            Column("before", "Before"),
+            Column("after", "After"),
         ),
-        empty=message(
-            "Settings, checkpoint settings, release, parallelism and vertices are the same."
-        ),
+        empty="Settings, checkpoint settings, release, parallelism and vertices are the same.",
     )
 
 
@@ -241,10 +233,10 @@ def _tallies(change: JobChange) -> Table:
     return Table.of(
         change.tallies,
         "counts",
-        message("How often"),
+        "How often",
         (
-            Column("what", message("What"), value="name"),
-            Column("before", message("Before"), "count"),
-            Column("after", message("After"), "count"),
+            Column("what", "What", value="name"),
+            Column("before", "Before", "count"),
+            Column("after", "After", "count"),
         ),
     )

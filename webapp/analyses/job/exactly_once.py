@@ -77,8 +77,8 @@ def _lines(log_events: Any) -> list[Any]:
 
 @analysis(
     "exactly-once",
-    title=message("Exactly-once"),
-    summary=message(
+    title="Exactly-once",
+    summary=(
         "how long transactions of its two-phase-commit sinks are open, and whether their time-out "
         "is long enough"
     ),
@@ -124,14 +124,12 @@ def _times(transactions: JobTransactions) -> Facts:
     lost_by = message("logs of TaskManagers, in this time; without them it is not known")
     return Facts(
         (
-            Fact("timeout_ms", message("Time-out"), sinks.timeout_ms, "ms", timeout_by),
-            Fact("open_ms", message("Longest that one was open"), sinks.open_ms, "ms", open_by),
-            Fact("restart_ms", message("Longest restart"), sinks.restart_ms, "ms", restart_by),
-            Fact("needed_ms", message("Both together"), sinks.needed_ms, "ms", needed_by),
-            Fact(
-                "advised_ms", message("Time-out at least, by this history"), sinks.advised_ms, "ms"
-            ),
-            Fact("lost", message("Logged as lost"), len(sinks.lost), "count", lost_by),
+            Fact("timeout_ms", "Time-out", sinks.timeout_ms, "ms", timeout_by),
+            Fact("open_ms", "Longest that one was open", sinks.open_ms, "ms", open_by),
+            Fact("restart_ms", "Longest restart", sinks.restart_ms, "ms", restart_by),
+            Fact("needed_ms", "Both together", sinks.needed_ms, "ms", needed_by),
+            Fact("advised_ms", "Time-out at least, by this history", sinks.advised_ms, "ms"),
+            Fact("lost", "Logged as lost", len(sinks.lost), "count", lost_by),
         )
     )
 

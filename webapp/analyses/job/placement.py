@@ -37,8 +37,8 @@ PLAN_COMES = message("It is read with the first answer of its cluster.")
 
 @analysis(
     "placement",
-    title=message("Placement"),
-    summary=message("where its tasks run, how evenly, and what Flink's rules would make of it"),
+    title="Placement",
+    summary="where its tasks run, how evenly, and what Flink's rules would make of it",
     tab="runtime",
     in_report=True,
     is_slow=True,
@@ -145,9 +145,9 @@ def _advice(placement: JobPlacement) -> Iterator[Block]:
 def _facts(placement: JobPlacement) -> Facts:
     return Facts(
         (
-            Fact("tasks", message("Tasks"), placement.tasks, "count"),
-            Fact("slots_needed", message("Slots that they need"), placement.slots_needed, "count"),
-            Fact("sampled_at", message("Sampled"), placement.at, "instant"),
+            Fact("tasks", "Tasks", placement.tasks, "count"),
+            Fact("slots_needed", "Slots that they need", placement.slots_needed, "count"),
+            Fact("sampled_at", "Sampled", placement.at, "instant"),
         )
     )
 
@@ -158,22 +158,22 @@ def _outcomes(placement: JobPlacement) -> Table:
     return Table.of(
         placement.outcomes,
         "placements",
-        message("Placements"),
+        "Placements",
         (
-            Column("placement", message("Placement"), value=lambda outcome: LABELS[outcome.key]),
+            Column("placement", "Placement", value=lambda outcome: LABELS[outcome.key]),
             Column(
                 "tasks_most",
-                message("Fullest TaskManager"),
+                "Fullest TaskManager",
                 "count",
-                message("its tasks"),
+                "its tasks",
                 lambda outcome: outcome.tasks[0],
             ),
-            Column("max_over_mean", message("Over mean"), "factor", over_mean),
-            Column("concentration", message("Worst vertex"), "factor", concentration),
-            Column("concentrated_vertex", message("Which")),
-            Column("buffers_least", message("Buffers"), "count", BUFFERS_NEEDED),
+            Column("max_over_mean", "Over mean", "factor", over_mean),
+            Column("concentration", "Worst vertex", "factor", concentration),
+            Column("concentrated_vertex", "Which"),
+            Column("buffers_least", "Buffers", "count", BUFFERS_NEEDED),
         ),
-        note=message(
+        note=(
             "Flink's default: slots filled by subtask index, TaskManagers one after the other; "
             "Flink's own order is random. Balanced tasks: what taskmanager.load-balance.mode TASKS "
             "of Flink 2.2 aims at. Simulated as if the job had its TaskManagers to itself."
@@ -185,17 +185,17 @@ def _taskmanagers(placement: JobPlacement) -> Table:
     return Table.of(
         placement.taskmanagers,
         "taskmanagers",
-        message("TaskManagers"),
+        "TaskManagers",
         (
-            Column("taskmanager_id", message("TaskManager"), "mono"),
-            Column("host", message("Host"), "host"),
-            Column("tasks", message("Tasks"), "count"),
-            Column("slots", message("Slots"), "count"),
-            Column("buffers_least", message("Buffers"), "count", BUFFERS_NEEDED),
-            Column("buffers", message("Pool"), "count", message("buffers of its network memory")),
-            Column("short_by", message("Lacking"), "count"),
+            Column("taskmanager_id", "TaskManager", "mono"),
+            Column("host", "Host", "host"),
+            Column("tasks", "Tasks", "count"),
+            Column("slots", "Slots", "count"),
+            Column("buffers_least", "Buffers", "count", BUFFERS_NEEDED),
+            Column("buffers", "Pool", "count", "buffers of its network memory"),
+            Column("short_by", "Lacking", "count"),
         ),
-        subtitle=message("fullest first"),
+        subtitle="fullest first",
     )
 
 
@@ -203,13 +203,13 @@ def _vertices(placement: JobPlacement) -> Table:
     return Table.of(
         placement.vertices,
         "vertices",
-        message("Vertices"),
+        "Vertices",
         (
-            Column("vertex", message("Vertex"), value="name"),
-            Column("parallelism", message("Parallelism"), "count"),
-            Column("taskmanagers", message("On TaskManagers"), "count"),
-            Column("most", message("Most on one"), "count"),
-            Column("even", message("Even share"), "count"),
+            Column("vertex", "Vertex", value="name"),
+            Column("parallelism", "Parallelism", "count"),
+            Column("taskmanagers", "On TaskManagers", "count"),
+            Column("most", "Most on one", "count"),
+            Column("even", "Even share", "count"),
         ),
-        subtitle=message("most concentrated first"),
+        subtitle="most concentrated first",
     )

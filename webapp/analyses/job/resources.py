@@ -30,8 +30,8 @@ CORES = message("cores")
 
 @analysis(
     "resources",
-    title=message("Resources"),
-    summary=message(
+    title="Resources",
+    summary=(
         "memory, CPU and slots that it has on its TaskManagers, what it uses of them, and what to "
         "set"
     ),
@@ -104,18 +104,18 @@ def _memory(resources: JobResources) -> Table:
     return Table.of(
         resources.parts,
         "memory",
-        message("Memory of a TaskManager"),
+        "Memory of a TaskManager",
         (
-            Column("part", message("Part"), value="name"),
-            Column("configured_bytes", message("Configured"), "bytes"),
-            Column("used_bytes", message("Used"), "bytes"),
-            Column("used_share", message("Share"), "share", value="used_ratio"),
-            Column("suggested_bytes", message("Enough"), "bytes"),
-            Column("state", message("State"), value=lambda part: STATE_WORDS[part.state]),
-            Column("option", message("Option"), "mono"),
+            Column("part", "Part", value="name"),
+            Column("configured_bytes", "Configured", "bytes"),
+            Column("used_bytes", "Used", "bytes"),
+            Column("used_share", "Share", "share", value="used_ratio"),
+            Column("suggested_bytes", "Enough", "bytes"),
+            Column("state", "State", value=lambda part: STATE_WORDS[part.state]),
+            Column("option", "Option", "mono"),
         ),
-        subtitle=message("the one that uses most of each part"),
-        note=message(
+        subtitle="the one that uses most of each part",
+        note=(
             "Used: the most in the day looked at; of the heap the least of a quarter of an hour, "
             "which is what a collection left, in the one that has most. Managed memory is reserved "
             "as a whole by what asks for it, so only memory that nothing reserves is called spare. "
@@ -130,12 +130,12 @@ def _share(resources: JobResources) -> Facts:
     allotted, used = map(_hundredths, (resources.cpu_allotted, resources.cpu_used))
     return Facts(
         (
-            Fact("slots", message("Slots"), resources.slots, "count"),
-            Fact("memory_bytes", message("Memory"), resources.memory_bytes, "bytes", by_slots),
-            Fact("unused_bytes", message("Not used"), resources.unused_bytes, "bytes"),
-            Fact("cpu_allotted", message("CPU of its slots"), allotted, "number", CORES),
-            Fact("cpu_used", message("CPU used"), used, "number", CORES),
-            Fact("sampled_at", message("Sampled"), resources.at, "instant"),
+            Fact("slots", "Slots", resources.slots, "count"),
+            Fact("memory_bytes", "Memory", resources.memory_bytes, "bytes", by_slots),
+            Fact("unused_bytes", "Not used", resources.unused_bytes, "bytes"),
+            Fact("cpu_allotted", "CPU of its slots", allotted, "number", CORES),
+            Fact("cpu_used", "CPU used", used, "number", CORES),
+            Fact("sampled_at", "Sampled", resources.at, "instant"),
         )
     )
 
@@ -144,21 +144,19 @@ def _taskmanagers(resources: JobResources) -> Table:
     return Table.of(
         resources.taskmanagers,
         "taskmanagers",
-        message("TaskManagers"),
+        "TaskManagers",
         (
-            Column("taskmanager_id", message("TaskManager"), "mono"),
-            Column("host", message("Host"), "host"),
-            Column("slots", message("Slots"), "count"),
+            Column("taskmanager_id", "TaskManager", "mono"),
+            Column("host", "Host", "host"),
+            Column("slots", "Slots", "count"),
             Column(
                 "cpu_used",
-                message("CPU used"),
+                "CPU used",
                 "number",
                 CORES,
                 lambda taskmanager: _hundredths(taskmanager.cpu_used),
             ),
-            Column(
-                "gc_share", message("In collections"), "share", message("of the time"), "gc_ratio"
-            ),
+            Column("gc_share", "In collections", "share", "of the time", "gc_ratio"),
         ),
     )
 

@@ -279,10 +279,8 @@ FED_BY = message(
 
 @analysis(
     "source-lag",
-    title=message("Source lag"),
-    summary=message(
-        "how far its sources are behind, when they have caught up, and what its vertices read"
-    ),
+    title="Source lag",
+    summary="how far its sources are behind, when they have caught up, and what its vertices read",
     tab="pressure",
     in_report=True,
     is_slow=True,
@@ -369,71 +367,69 @@ def _sources(lags: JobSources) -> Table:
     return Table.of(
         lags.sources,
         "sources",
-        message("Sources"),
+        "Sources",
         (
-            Column("source", message("Source"), value="name"),
+            Column("source", "Source", value="name"),
             Column(
                 "pending_records",
-                message("Not read"),
+                "Not read",
                 "count",
-                message("records"),
+                "records",
                 "now.pending_records",
             ),
             Column(
                 "most_pending_subtask",
-                message("Most of them"),
+                "Most of them",
                 "number",
-                message("the subtask with the largest lag"),
+                "the subtask with the largest lag",
                 "now.most_pending_subtask",
             ),
-            Column("reporting", message("Reporting"), "text", reporting, _reporting),
+            Column("reporting", "Reporting", "text", reporting, _reporting),
             Column(
                 "emit_lag_ms",
-                message("Event-time lag"),
+                "Event-time lag",
                 "ms",
-                message("of its last record"),
+                "of its last record",
                 "now.emit_lag_ms",
             ),
             Column(
                 "fetch_lag_ms",
-                message("At the fetch"),
+                "At the fetch",
                 "ms",
-                message("event-time lag when fetched"),
+                "event-time lag when fetched",
                 "now.fetch_lag_ms",
             ),
-            Column(
-                "watermark_lag_ms", message("Watermark lag"), "ms", value="now.watermark_lag_ms"
-            ),
+            Column("watermark_lag_ms", "Watermark lag", "ms", value="now.watermark_lag_ms"),
             Column(
                 "source_idle_ms",
-                message("Without a record"),
+                "Without a record",
                 "ms",
-                message("the subtask that has waited longest"),
+                "the subtask that has waited longest",
                 "now.source_idle_ms",
             ),
-            Column("reads_per_s", message("Reads"), "per_s"),
+            Column("reads_per_s", "Reads", "per_s"),
             Column(
                 "arrives_per_s",
-                message("Arrives"),
+                "Arrives",
                 "per_s",
-                message("what it reads, and what its lag grows by"),
+                "what it reads, and what its lag grows by",
             ),
             Column(
                 "caught_up_ms",
-                message("Caught up in"),
+                "Caught up in",
                 "ms",
-                message("if both rates stay"),
+                "if both rates stay",
                 lambda source: _ms(source.catch_up_time and source.catch_up_time.s),
             ),
             Column(
                 "latest_ms",
-                message("At the latest"),
+                "At the latest",
                 "ms",
-                message("empty: without bound"),
+                "empty: without bound",
                 lambda source: _ms(source.catch_up_time and source.catch_up_time.latest_s),
             ),
         ),
-        note=message(
+        note=(
             "A source that waits keeps the event-time lag of its last record. The bound comes from "
             "the slowest tenth of what the lag fell by in the newest three minutes."
         ),
@@ -457,7 +453,7 @@ def _connector_facts(lags: JobSources) -> Iterator[Fact]:
                 message("Kafka: largest lag of a partition of {name:name}", name=source.name),
                 source.now.records_lag_max,
                 "count",
-                message(
+                (
                     "records, the most within a minute; what its connector calls pending leaves out "
                     "partitions of which nothing was read yet"
                 ),
@@ -500,17 +496,17 @@ def _replay_facts(lags: JobSources) -> Iterator[Fact]:
     replay = lags.replay
     if replay is None:
         return
-    yield Fact("replay_since", message("Newest completed checkpoint"), replay.since, "instant")
+    yield Fact("replay_since", "Newest completed checkpoint", replay.since, "instant")
     yield Fact(
         "replay_records",
-        message("A restart reads again"),
+        "A restart reads again",
         None if replay.records is None else round(replay.records),
         "count",
-        message("records that the sources emitted since that checkpoint"),
+        "records that the sources emitted since that checkpoint",
     )
     yield Fact(
         "replay_ms",
-        message("Caught up again in"),
+        "Caught up again in",
         _ms(replay.duration_s),
         "ms",
         message(
@@ -523,10 +519,10 @@ def _replay_facts(lags: JobSources) -> Iterator[Fact]:
 def _outage(lags: JobSources) -> Fact:
     return Fact(
         "outage_hour_ms",
-        message("After an hour without the job"),
+        "After an hour without the job",
         _ms(lags.outage_hour_s),
         "ms",
-        message("to catch up, likewise; unknown where it never read more than arrives"),
+        "to catch up, likewise; unknown where it never read more than arrives",
     )
 
 
@@ -561,20 +557,20 @@ def _throughput(job: JobCurrent, inputs: Inputs) -> Table:
     return Table.of(
         [vertex for vertex in vertices.values() if vertex],
         "throughput",
-        message("Throughput"),
+        "Throughput",
         (
             Column(
                 "vertex",
-                message("Vertex"),
+                "Vertex",
                 value=lambda vertex: vertex["vertex"] or vertex["vertex_id"],
             ),
-            Column("in_per_s", message("In"), "per_s", in_hour),
-            Column("out_per_s", message("Out"), "per_s", in_hour),
-            Column("in_per_s_max", message("In, most"), "per_s", in_minute),
-            Column("out_per_s_max", message("Out, most"), "per_s", in_minute),
-            Column("records_in", message("Read"), "count", whole, "read"),
-            Column("records_out", message("Emitted"), "count", whole, "emitted"),
+            Column("in_per_s", "In", "per_s", in_hour),
+            Column("out_per_s", "Out", "per_s", in_hour),
+            Column("in_per_s_max", "In, most", "per_s", in_minute),
+            Column("out_per_s_max", "Out, most", "per_s", in_minute),
+            Column("records_in", "Read", "count", whole, "read"),
+            Column("records_out", "Emitted", "count", whole, "emitted"),
         ),
-        note=message("Sums are of the minutes that were measured, by the hour, without the rest."),
-        empty=message("No minute of its vertices was measured up to now."),
+        note="Sums are of the minutes that were measured, by the hour, without the rest.",
+        empty="No minute of its vertices was measured up to now.",
     )

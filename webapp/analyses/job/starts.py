@@ -196,10 +196,8 @@ FAILURE_CHARS = 200
 
 @analysis(
     "starts",
-    title=message("Starts"),
-    summary=message(
-        "how long the job took to start and to restart, phase by phase, and which tasks were last"
-    ),
+    title="Starts",
+    summary="how long the job took to start and to restart, phase by phase, and which tasks were last",
     tab="runtime",
     in_report=True,
 )
@@ -240,24 +238,24 @@ def _starts(all_starts: JobStarts) -> Table:
     return Table.of(
         all_starts.starts,
         "starts",
-        message("Starts"),
+        "Starts",
         (
-            Column("at", message("Scheduled"), "instant"),
-            Column("kind", message("Kind"), value=lambda start: KINDS[start.kind]),
-            Column("tasks", message("Tasks"), "count"),
-            Column("total_ms", message("Until all ran"), "ms", whole),
-            Column("usual_total_ms", message("Usually"), "ms", _USUALLY),
+            Column("at", "Scheduled", "instant"),
+            Column("kind", "Kind", value=lambda start: KINDS[start.kind]),
+            Column("tasks", "Tasks", "count"),
+            Column("total_ms", "Until all ran", "ms", whole),
+            Column("usual_total_ms", "Usually", "ms", _USUALLY),
             *(
                 Column(f"{name}_ms", title, "ms", meaning, f"phase_of.{name}.duration_ms")
                 for name, (title, meaning) in phases
             ),
-            Column("output_gap_ms", message("Output gap"), "ms", gap),
-            Column("stragglers", message("Stragglers"), "count", stragglers),
-            Column("restored", message("Restored"), "checkpoint", value="restored.checkpoint_id"),
-            Column("lost_taskmanagers", message("TaskManagers lost"), "count"),
+            Column("output_gap_ms", "Output gap", "ms", gap),
+            Column("stragglers", "Stragglers", "count", stragglers),
+            Column("restored", "Restored", "checkpoint", value="restored.checkpoint_id"),
+            Column("lost_taskmanagers", "TaskManagers lost", "count"),
             Column(
                 "failure",
-                message("Failure"),
+                "Failure",
                 value=lambda start: (start.failure or "")[:FAILURE_CHARS] or None,
             ),
         ),
@@ -277,13 +275,13 @@ def _phases(newest: Start) -> Table:
     return Table.of(
         newest.phases,
         "phases",
-        message("Phases of the newest start"),
+        "Phases of the newest start",
         (
-            Column("phase", message("Phase"), value=lambda phase: PHASES[phase.name][0]),
-            Column("duration_ms", message("Took"), "ms"),
-            Column("usual_ms", message("Usually"), "ms", _USUALLY),
-            Column("over_usual", message("Against it"), "factor"),
-            Column("meaning", message("Meaning"), value=lambda phase: PHASES[phase.name][1]),
+            Column("phase", "Phase", value=lambda phase: PHASES[phase.name][0]),
+            Column("duration_ms", "Took", "ms"),
+            Column("usual_ms", "Usually", "ms", _USUALLY),
+            Column("over_usual", "Against it", "factor"),
+            Column("meaning", "Meaning", value=lambda phase: PHASES[phase.name][1]),
         ),
         note=by_log if newest.reported_by == "log" else "",
     )
@@ -294,16 +292,16 @@ def _slowest(newest: Start) -> Table:
     return Table.of(
         slowest,
         "slowest",
-        message("Slowest tasks"),
+        "Slowest tasks",
         (
-            Column("task", message("Task"), value="name"),
-            Column("subtask", message("Subtask"), "number"),
-            Column("host", message("Host"), "host"),
-            Column("taskmanager_id", message("TaskManager"), "mono"),
-            Column("slots_ms", message("Slots"), "ms"),
-            Column("deploy_ms", message("Deploy"), "ms"),
-            Column("restore_ms", message("Restore"), "ms"),
-            Column("straggles", message("Straggles"), "flag"),
+            Column("task", "Task", value="name"),
+            Column("subtask", "Subtask", "number"),
+            Column("host", "Host", "host"),
+            Column("taskmanager_id", "TaskManager", "mono"),
+            Column("slots_ms", "Slots", "ms"),
+            Column("deploy_ms", "Deploy", "ms"),
+            Column("restore_ms", "Restore", "ms"),
+            Column("straggles", "Straggles", "flag"),
         ),
         subtitle=message(
             "of the newest start: the slowest 1 %, and those that straggled, at most 100; "
@@ -329,23 +327,21 @@ def _calls(troubles: RpcTroubles) -> Block:
     return Table.of(
         troubles.seconds,
         "calls",
-        message("Calls that timed out"),
+        "Calls that timed out",
         (
-            Column("at", message("Second"), "instant"),
+            Column("at", "Second", "instant"),
             Column(
                 "phase",
-                message("Phase"),
+                "Phase",
                 value=lambda second: PHASES[second.phase][0] if second.phase else None,
             ),
-            Column("slots", message("Slots"), "count"),
-            Column("deployments", message("Tasks"), "count", timed_out),
-            Column("partitions", message("Partitions"), "count", missing),
-            Column("taskmanagers_lost", message("TaskManagers lost"), "count"),
+            Column("slots", "Slots", "count"),
+            Column("deployments", "Tasks", "count", timed_out),
+            Column("partitions", "Partitions", "count", missing),
+            Column("taskmanagers_lost", "TaskManagers lost", "count"),
         ),
         most=MOST_SHOWN,
-        subtitle=message(
-            "between JobManager and TaskManagers, by the logs of an hour; worst first"
-        ),
+        subtitle="between JobManager and TaskManagers, by the logs of an hour; worst first",
         note=join_messages((calls_text(troubles), cut, limits), " "),
     )
 
@@ -357,14 +353,14 @@ def _jars(downloads: JarDownloads) -> Block:
     return Table.of(
         downloads.downloads,
         "jars",
-        message("Jars"),
+        "Jars",
         (
-            Column("process", message("Log of the TaskManager"), "mono"),
-            Column("at", message("Began"), "instant"),
-            Column("files", message("Files"), "count"),
-            Column("at_most_ms", message("Took at most"), "ms", at_most),
+            Column("process", "Log of the TaskManager", "mono"),
+            Column("at", "Began", "instant"),
+            Column("files", "Files", "count"),
+            Column("at_most_ms", "Took at most", "ms", at_most),
         ),
         most=MOST_SHOWN,
-        subtitle=message("what TaskManagers fetched when the job was deployed; longest first"),
+        subtitle="what TaskManagers fetched when the job was deployed; longest first",
         note=jars_text(downloads),
     )

@@ -20,11 +20,11 @@ class ThreadParameters(ListFilters):
 
 @analysis(
     "threads",
-    title=message("Threads"),
-    summary=message("what the threads of its tasks do, from thread dumps of its TaskManagers"),
+    title="Threads",
+    summary="what the threads of its tasks do, from thread dumps of its TaskManagers",
     tab="runtime",
     parameters=ThreadParameters,
-    action=Action("threads-ask", message("Dump these threads")),
+    action=Action("threads-ask", "Dump these threads"),
 )
 def threads(job: JobCurrent, inputs: Inputs) -> Document:
     values = inputs.parameters.values
@@ -131,18 +131,16 @@ def _threads(
         title,
         (
             Column("name", column_name, value="task"),
-            Column("subtask", message("Subtask"), "number"),
-            Column("does", message("Does")),
-            Column(
-                "in_a_row", message("Dumps in a row"), "count", message("in which it was there")
-            ),
+            Column("subtask", "Subtask", "number"),
+            Column("does", "Does"),
+            Column("in_a_row", "Dumps in a row", "count", "in which it was there"),
             Column(
                 "state",
-                message("State"),
+                "State",
                 value=lambda shown: shown.thread.state.lower().replace("_", " "),
             ),
-            Column("stack", message("Stack"), "stack", value=_stack),
-            Column("taskmanager_id", message("TaskManager"), "mono"),
+            Column("stack", "Stack", "stack", value=_stack),
+            Column("taskmanager_id", "TaskManager", "mono"),
         ),
         empty=empty,
     )
@@ -157,26 +155,26 @@ def _taskmanagers(managers: Sequence[DumpedTaskManager]) -> Table:
     return Table.of(
         managers,
         "taskmanagers",
-        message("TaskManagers"),
+        "TaskManagers",
         (
-            Column("taskmanager_id", message("TaskManager"), "mono"),
-            Column("host", message("Host"), "host"),
+            Column("taskmanager_id", "TaskManager", "mono"),
+            Column("host", "Host", "host"),
             Column(
                 "tasks",
-                message("Tasks"),
+                "Tasks",
                 "count",
                 value=lambda manager: sum(map(len, manager.tasks.values())),
             ),
-            Column("taken_at", message("Dumped"), "instant", value="row.taken_at"),
+            Column("taken_at", "Dumped", "instant", value="row.taken_at"),
             Column(
                 "left_out",
-                message("Left out"),
+                "Left out",
                 "count",
-                message("threads of Flink and the JVM"),
+                "threads of Flink and the JVM",
                 value=lambda manager: (
                     manager.row.threads_left_out if manager.row and manager.row.taken_at else None
                 ),
             ),
-            Column("asked", message("What was asked"), value="sentence"),
+            Column("asked", "What was asked", value="sentence"),
         ),
     )

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -22,6 +22,16 @@ _DECLARED: dict[str, tuple[int | str, ...]] = {
     "MenuEntry": (0, "counts"),
 }
 """Class → positions and names of its arguments that pages show."""
+_IN_ANALYSES: dict[str, tuple[int | str, ...]] = {
+    "Action": (1,),
+    "Chart": (1, 2, 3, "note", "subtitle"),
+    "Column": (1, 3, "meaning"),
+    "Fact": (1, 4, "note"),
+    "Table": (1, "subtitle", "note", "empty"),
+    "Table.of": (2, "subtitle", "note", "empty"),
+    "analysis": ("title", "summary"),
+}
+"""The same in modules that use documents of analyses."""
 _CALLS = _PLAIN | _COUNTED | _IN_CONTEXT | _COUNTED_IN_CONTEXT
 
 
@@ -87,15 +97,19 @@ def _double(text: str) -> str:
 def messages_in_code(path: str, source: str) -> Iterator[Message]:
     """Raise :class:`NoPlainText` for f-strings."""
     if not any(
-        name in source for name in ("gettext", "_(", "message(", "plural(", "marked(", *_DECLARED)
+        name in source
+        for name in ("gettext", "_(", "message(", "plural(", "marked(", "analyses.d", *_DECLARED)
     ):
         return
+    declared = _DECLARED | (_IN_ANALYSES if "from webapp.analyses.d" in source else {})
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
         # of a function, or of a method
         name = getattr(call.func, "id", "") or getattr(call.func, "attr", "")
-        if name in _DECLARED:
-            yield from (Message(text, paths=[path]) for text in _declared_texts(call, name))
+        if name == "of":
+            name = ast.unparse(call.func)
+        for text in _declared_texts(call, declared.get(name, ())):
+            yield Message(text, paths=[path])
         if name == "marked":
             yield from (Message(text, paths=[path]) for text in _plain_arguments(call))
         if name not in _CALLS:
@@ -116,10 +130,10 @@ def _plain_arguments(call: ast.Call) -> list[str]:
     ]
 
 
-def _declared_texts(call: ast.Call, name: str) -> Iterator[str]:
+def _declared_texts(call: ast.Call, places: Iterable[int | str]) -> Iterator[str]:
     by_name = {keyword.arg: keyword.value for keyword in call.keywords}
     arguments = dict(enumerate(call.args)) | by_name
-    for place in _DECLARED[name]:
+    for place in places:
         yield from (text for text in _words_of(arguments.get(place)) if text)
 
 
