@@ -1,7 +1,6 @@
 """The result of an analysis: a tree of blocks, which page, API, command and report render. Texts are
-messages (``ingest.messages``) or users' names; plain names, titles and notes become messages. Values
-are numbers in the stated unit, aware instants
-or texts; ``None`` is unknown.
+messages (``ingest.messages``) or users' names; plain texts of blocks become messages. Values are
+numbers in the stated unit, aware instants or texts; ``None`` is unknown.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +8,7 @@ from dataclasses import Field, dataclass, field, fields
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
 
-from ingest.messages import Message, message
+from ingest.messages import PLACEHOLDER, Message, message
 from webapp.charts.theme import Figure
 from webapp.lib.filter_sets import ListFilters
 
@@ -45,18 +44,6 @@ Value = str | int | float | bool | datetime | Link | None
 SHAPES: Mapping[Tone, str] = {"ok": "●", "warn": "◆", "crit": "▲", "unknown": "?", "done": "○"}
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The answer in one sentence, shown first everywhere."""
-
-    tone: Tone
-    sentence: str
-
-    @property
-    def shape(self) -> str:
-        return SHAPES[self.tone]
-
-
 class _Declared:
     """``texts``: fields whose plain texts become messages. The catalogues have them, since
     :mod:`webapp.site.translations.extraction` finds them in the call.
@@ -67,8 +54,23 @@ class _Declared:
     def __post_init__(self) -> None:
         for name in self.texts:
             text = getattr(self, name)
-            if text and not isinstance(text, Message):
+            # A text of an error may have braces.
+            if text and not isinstance(text, Message) and not PLACEHOLDER.search(text):
                 object.__setattr__(self, name, message(text))
+
+
+@dataclass(frozen=True)
+class Verdict(_Declared):
+    """The answer in one sentence, shown first everywhere."""
+
+    texts = ("sentence",)
+
+    tone: Tone
+    sentence: str
+
+    @property
+    def shape(self) -> str:
+        return SHAPES[self.tone]
 
 
 @dataclass(frozen=True)
@@ -166,8 +168,10 @@ class Chart(_Declared):
 
 
 @dataclass(frozen=True)
-class Advice:
+class Advice(_Declared):
     """What to do, most useful first."""
+
+    texts = ("title",)
 
     lines: tuple[str, ...]
     title: str = ""
@@ -175,14 +179,18 @@ class Advice:
 
 
 @dataclass(frozen=True)
-class Note:
+class Note(_Declared):
+    texts = ("text",)
+
     text: str
     kind: Literal["note"] = "note"
 
 
 @dataclass(frozen=True)
-class NotKnown:
+class NotKnown(_Declared):
     """Why something is unknown, and how to make it known."""
+
+    texts = ("reason",)
 
     reason: str
     kind: Literal["not_known"] = "not_known"

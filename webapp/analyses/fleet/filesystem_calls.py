@@ -250,7 +250,6 @@ def _namenodes(fleet: FleetCalls) -> Table:
             "file system."
         )
         note = join_messages((slow, note), " ")
-    worst = message("of the samples of these minutes")
     return Table.of(
         fleet.namenodes.known,
         "namenodes",
@@ -269,7 +268,7 @@ def _namenodes(fleet: FleetCalls) -> Table:
                 "most_queue_ms",
                 "Wait at most",
                 "ms",
-                worst,
+                "of the samples of these minutes",
                 lambda node: _tenths(node.most_queue_ms),
             ),
             Column("call_queue_length", "Calls that wait", "count"),
@@ -285,11 +284,6 @@ def _namenodes(fleet: FleetCalls) -> Table:
 
 
 def _memory(roots: Sequence[RootMemory]) -> Table:
-    estimate = message("estimate: 150 bytes a file and a block")
-    share = message(
-        "of all files, directories and blocks of its NameNode; its own directories are not counted"
-    )
-    inlined = message("heap of files of at most 1 MiB, which could be inline in the _metadata")
     return Table.of(
         roots,
         "memory",
@@ -304,9 +298,26 @@ def _memory(roots: Sequence[RootMemory]) -> Table:
                 "of 128 MiB",
                 "namespace.blocks",
             ),
-            Column("heap_bytes", "Heap", "bytes", estimate, "namespace.heap_bytes"),
-            Column("share", "Share", "share", share),
-            Column("inlined_bytes", "Less if inline", "bytes", inlined, "small_heap_bytes"),
+            Column(
+                "heap_bytes",
+                "Heap",
+                "bytes",
+                "estimate: 150 bytes a file and a block",
+                "namespace.heap_bytes",
+            ),
+            Column(
+                "share",
+                "Share",
+                "share",
+                "of all files, directories and blocks of its NameNode; its own directories are not counted",
+            ),
+            Column(
+                "inlined_bytes",
+                "Less if inline",
+                "bytes",
+                "heap of files of at most 1 MiB, which could be inline in the _metadata",
+                "small_heap_bytes",
+            ),
         ),
         subtitle="by the newest audits; an estimate, most files first",
         note=(

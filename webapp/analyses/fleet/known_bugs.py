@@ -191,7 +191,7 @@ def known_bugs(inputs: Inputs) -> Document:
     target = inputs.parameters.values.get("release")
     jobs = fleet_bugs(target)
     if not jobs:
-        return Document(Verdict("unknown", message("No job is running.")))
+        return Document(Verdict("unknown", "No job is running."))
     bugs = by_bug(jobs)
     blocks: list[Block] = [_facts(jobs, target)]
     if releases := sorted({job.flink_version or "–" for job in jobs if not job.is_release_known}):
@@ -229,9 +229,9 @@ def _verdict(jobs: Sequence[JobBugs], bugs: Sequence[BugJobs]) -> Verdict:
     if any(job.unknown or not job.is_release_known for job in jobs):
         return Verdict(
             "unknown",
-            message("No known bug shows. Whether one can hit a job is not known of all jobs."),
+            "No known bug shows. Whether one can hit a job is not known of all jobs.",
         )
-    return Verdict("ok", message("No known bug shows, and none can hit a job."))
+    return Verdict("ok", "No known bug shows, and none can hit a job.")
 
 
 def _facts(jobs: Sequence[JobBugs], target: str | None) -> Facts:
@@ -249,9 +249,6 @@ def _facts(jobs: Sequence[JobBugs], target: str | None) -> Facts:
 
 
 def _bugs(bugs: Sequence[BugJobs], target: str | None) -> Table:
-    proved = message("jobs with an open finding that proves it")
-    can_hit = message("jobs with such a release and configuration")
-    unknown = message("jobs with such a release; their configuration is not known in full")
     changes = _changes(target)
     return Table.of(
         bugs,
@@ -264,9 +261,14 @@ def _bugs(bugs: Sequence[BugJobs], target: str | None) -> Table:
                 value=lambda bug_jobs: Link(bug_jobs.bug.issue, bug_jobs.bug.address),
             ),
             Column("effect", "What happens", value="bug.effect"),
-            Column("shows", SHOWS, "count", proved),
-            Column("can_hit", CAN_HIT, "count", can_hit),
-            Column("unknown", CANNOT_TELL, "count", unknown),
+            Column("shows", SHOWS, "count", "jobs with an open finding that proves it"),
+            Column("can_hit", CAN_HIT, "count", "jobs with such a release and configuration"),
+            Column(
+                "unknown",
+                CANNOT_TELL,
+                "count",
+                "jobs with such a release; their configuration is not known in full",
+            ),
             *(Column(key, name, "count") for key, name in changes.items()),
             Column("needs", "Only with", value="bug.needs"),
             Column("releases", "Releases", value="bug.releases.text"),

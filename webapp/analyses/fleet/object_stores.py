@@ -41,7 +41,6 @@ from webapp.fleet.models import OVER, JobCurrent
 
 RECENT = timedelta(days=1)
 MOST_JOBS, MOST_PREFIXES = 1_000, 3
-STORE = message("Bucket")
 
 
 @analysis(
@@ -79,13 +78,13 @@ def _verdict(troubles: Sequence[StoreTrouble], now: datetime) -> Verdict:
     if not failing:
         running = JobCurrent.objects.with_status(now).exclude(OVER)
         if not running.filter(judged_at__isnull=False).exists():
-            return Verdict("unknown", message("No job is running."))
+            return Verdict("unknown", "No job is running.")
         if running.filter(status__in=(UNKNOWN_STATUS, UNWATCHED_STATUS)).exists():
             return Verdict(
                 "unknown",
-                message("No bucket is known to fail requests, but not all jobs can be seen now."),
+                "No bucket is known to fail requests, but not all jobs can be seen now.",
             )
-        return Verdict("ok", message("No bucket is known to fail requests of a job now."))
+        return Verdict("ok", "No bucket is known to fail requests of a job now.")
     worst = max(failing, key=lambda trouble: (len(trouble.jobs), trouble.count(CHECKPOINT, TASK)))
     is_costly = worst.count(CHECKPOINT, TASK) > 0
     return Verdict("crit" if is_costly and len(worst.jobs) > 1 else "warn", _sentence(worst))
@@ -112,18 +111,23 @@ def _count_assumed(troubles: Sequence[StoreTrouble]) -> int:
 
 
 def _stores(troubles: Sequence[StoreTrouble]) -> Table:
-    recent = message("of the newest ten minutes of each job")
     titles = {fault: cause_by_code(fault).title for fault in _FAULTS}
 
     def count(key: str, name: str, kind: str) -> Column:
-        return Column(key, name, "count", recent, lambda trouble: trouble.count(kind))
+        return Column(
+            key,
+            name,
+            "count",
+            "of the newest ten minutes of each job",
+            lambda trouble: trouble.count(kind),
+        )
 
     return Table.of(
         troubles,
         "stores",
         "Buckets",
         (
-            Column("store", STORE, "mono", value="resource"),
+            Column("store", "Bucket", "mono", value="resource"),
             Column(
                 "fault",
                 "Fault",
@@ -249,10 +253,8 @@ def _set_values(troubles: Sequence[StoreTrouble]) -> str:
 
 def _note() -> Note:
     return Note(
-        message(
-            "Faults that fail a task or a checkpoint are known from REST. Retries and warnings are "
-            "known only where logs of TaskManagers are collected. Jobs are brought together by "
-            "bucket, kind of fault and time; a bucket of S3's protocol also by the endpoint that "
-            "its cluster configures."
-        )
+        "Faults that fail a task or a checkpoint are known from REST. Retries and warnings are "
+        "known only where logs of TaskManagers are collected. Jobs are brought together by "
+        "bucket, kind of fault and time; a bucket of S3's protocol also by the endpoint that "
+        "its cluster configures."
     )

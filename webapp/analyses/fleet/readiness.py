@@ -320,7 +320,7 @@ STATES: Mapping[State, str] = {
 def readiness(inputs: Inputs) -> Document:
     fleet = fleet_readiness(inputs.now)
     if not fleet.jobs:
-        return Document(Verdict("unknown", message("No job is running.")))
+        return Document(Verdict("unknown", "No job is running."))
     blocks: tuple[Block, ...] = (
         _facts(fleet),
         *_unknowns(fleet),
@@ -367,7 +367,6 @@ def _verdict(jobs: Sequence[JobReadiness]) -> Verdict:
 
 def _facts(fleet: FleetReadiness) -> Facts:
     jobs = fleet.jobs
-    lost = message("of the copies on another storage: at most this much would be lost")
     return Facts(
         (
             Fact("jobs", "Jobs", len(jobs), "count"),
@@ -383,7 +382,7 @@ def _facts(fleet: FleetReadiness) -> Facts:
                     default=None,
                 ),
                 "ms",
-                lost,
+                "of the copies on another storage: at most this much would be lost",
             ),
         )
     )
@@ -413,12 +412,7 @@ def _unknowns(fleet: FleetReadiness) -> Iterator[NotKnown]:
 
 
 def _jobs(jobs: Sequence[JobReadiness]) -> Table:
-    by_any_tool = message(
-        "how old the newest snapshot is whose paths are relative: a canonical or native savepoint, "
-        "or a checkpoint without files of earlier ones. Any tool may copy it."
-    )
     of_newest = message("of its newest whole snapshot")
-    contained = message("it needs no file of another job")
     return Table.of(
         jobs,
         "jobs",
@@ -444,14 +438,17 @@ def _jobs(jobs: Sequence[JobReadiness]) -> Table:
                 "self_contained",
                 "Self-contained",
                 "flag",
-                contained,
+                "it needs no file of another job",
                 "newest.self_contained",
             ),
             Column(
                 "relocatable_ms",
                 "Relocatable snapshot",
                 "ms",
-                by_any_tool,
+                (
+                    "how old the newest snapshot is whose paths are relative: a canonical or native "
+                    "savepoint, or a checkpoint without files of earlier ones. Any tool may copy it."
+                ),
                 "relocatable_age_ms",
             ),
         ),
@@ -498,14 +495,12 @@ def _advice(fleet: FleetReadiness) -> Iterator[Advice]:
                 )
                 for job in lacking[:ADVISED]
             ),
-            message("Copy these to a storage of another site"),
+            "Copy these to a storage of another site",
         )
 
 
 NOTE = Note(
-    message(
-        "Another storage is another scheme, address or bucket. Whether it is at another site is "
-        "not known here. A copy is as its last round left it, a snapshot as the newest audit "
-        "found it. What the jobs read and write elsewhere, such as topics, is not part of it."
-    )
+    "Another storage is another scheme, address or bucket. Whether it is at another site is "
+    "not known here. A copy is as its last round left it, a snapshot as the newest audit "
+    "found it. What the jobs read and write elsewhere, such as topics, is not part of it."
 )

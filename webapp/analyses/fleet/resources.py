@@ -96,7 +96,6 @@ def _verdict(fleet: FleetResources) -> Verdict:
 
 
 def _facts(fleet: FleetResources) -> Facts:
-    of_processes = message("their share of the processes")
     return Facts(
         (
             Fact("taskmanagers", "TaskManagers", fleet.taskmanagers, "count"),
@@ -106,7 +105,7 @@ def _facts(fleet: FleetResources) -> Facts:
                 "Their memory",
                 fleet.idle_bytes,
                 "bytes",
-                of_processes,
+                "their share of the processes",
             ),
             Fact("since", "Samples from", fleet.since, "instant"),
         )

@@ -69,16 +69,13 @@ def _blocks(backend: JobBackend) -> Iterator[Block]:
                 ),
                 *(message("{key:name}: true", key=key) for key in backend.metrics_off),
             ),
-            message("Metrics that are off"),
+            "Metrics that are off",
         )
     yield from _inputs(backend)
     yield _options(backend)
 
 
 def _vertices(vertices: list[VertexFigures]) -> Table:
-    stalled = message("samples of the last ten minutes in which RocksDB stopped or slowed writes")
-    stopped = message("column families whose writes are stopped now")
-    level0 = message("of one state, the most: slowed from 20 on, stopped at 36")
     return Table.of(
         vertices,
         "vertices",
@@ -89,12 +86,24 @@ def _vertices(vertices: list[VertexFigures]) -> Table:
                 "stalled",
                 "Stalled",
                 "count",
-                stalled,
+                "samples of the last ten minutes in which RocksDB stopped or slowed writes",
                 lambda vertex: vertex.stalled if vertex.samples else None,
             ),
             Column("samples", "Samples", "count"),
-            Column("writes_stopped", "Stopped", "count", stopped, "newest.writes_stopped"),
-            Column("level0_files", "Level 0", "count", level0, "newest.level0_files"),
+            Column(
+                "writes_stopped",
+                "Stopped",
+                "count",
+                "column families whose writes are stopped now",
+                "newest.writes_stopped",
+            ),
+            Column(
+                "level0_files",
+                "Level 0",
+                "count",
+                "of one state, the most: slowed from 20 on, stopped at 36",
+                "newest.level0_files",
+            ),
             Column(
                 "compaction_pending_bytes",
                 "To compact",
@@ -166,11 +175,9 @@ def _inputs(backend: JobBackend) -> Iterator[Block]:
         )
     if backend.has_unreported_inputs:
         yield NotKnown(
-            message(
-                "Flink 2.0 and later do not report the watermark of each input of an operator "
-                "with two: which of them is slower is unknown here. Compare the watermarks of the "
-                "vertices before it."
-            )
+            "Flink 2.0 and later do not report the watermark of each input of an operator "
+            "with two: which of them is slower is unknown here. Compare the watermarks of the "
+            "vertices before it."
         )
 
 
@@ -183,10 +190,8 @@ def _slower(vertex: VertexFigures) -> str | None:
 def _options(backend: JobBackend) -> Block:
     if backend.options is None:
         return NotKnown(
-            message(
-                "The configuration of the cluster is not known. It is read with the first answers "
-                "of its JobManager."
-            )
+            "The configuration of the cluster is not known. It is read with the first answers "
+            "of its JobManager."
         )
     return Table.of(
         backend.options,
@@ -209,7 +214,7 @@ def _verdict(backend: JobBackend) -> Verdict:
     if backend.is_rocksdb is None:
         return Verdict(
             "unknown",
-            message(
+            (
                 "Whether this job keeps its state in RocksDB is not known: Flink does not name its "
                 "backend, or names another one."
             ),
@@ -217,15 +222,13 @@ def _verdict(backend: JobBackend) -> Verdict:
     if not backend.is_rocksdb:
         return Verdict(
             "ok",
-            message(
+            (
                 "This job does not keep its state in RocksDB: there are no stalls of writes, flushes "
                 "or compactions."
             ),
         )
     if backend.vertices is None:
-        return Verdict(
-            "unknown", message("Figures of RocksDB could not be read; its options are below.")
-        )
+        return Verdict("unknown", "Figures of RocksDB could not be read; its options are below.")
     vertices = backend.having(ROCKSDB_FIGURES)
     for vertex in vertices:
         if vertex.newest["background_errors"]:
@@ -252,9 +255,9 @@ def _verdict(backend: JobBackend) -> Verdict:
     if not any(vertex.samples for vertex in vertices):
         return Verdict(
             "unknown",
-            message(
+            (
                 "RocksDB's own metrics of stalls are off, or none was read in these minutes: whether it "
                 "stalls is unknown."
             ),
         )
-    return Verdict("ok", message("No stall of writes in these minutes."))
+    return Verdict("ok", "No stall of writes in these minutes.")

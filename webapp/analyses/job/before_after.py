@@ -66,7 +66,7 @@ def before_after(job: JobCurrent, inputs: Inputs) -> Document:
     values = inputs.parameters.values
     window = values.get("window", DEFAULT)
     if "at" not in values:
-        choose = Verdict("unknown", message("Choose what happened, or give an instant."))
+        choose = Verdict("unknown", "Choose what happened, or give an instant.")
         return Document(choose, (_events(job, marks_of(job, inputs.since, inputs.until), window),))
     at = values["at"]
     change = job_change(job, at, LENGTHS[window], inputs.now)
@@ -89,7 +89,7 @@ def before_after(job: JobCurrent, inputs: Inputs) -> Document:
 
 def _verdict(change: JobChange) -> Verdict:
     if change.windows is None:
-        return Verdict("unknown", message("Nothing can be compared."))
+        return Verdict("unknown", "Nothing can be compared.")
     measures = (*change.measures, *change.pressure)
     differing = [measure for measure in measures if measure.comparison.state in DIFFERS]
     if not differing:
@@ -97,9 +97,9 @@ def _verdict(change: JobChange) -> Verdict:
         if not states or TOO_FEW in states:
             return Verdict(
                 "unknown",
-                message("Too few checkpoints completed in these windows for a comparison."),
+                "Too few checkpoints completed in these windows for a comparison.",
             )
-        return Verdict("ok", message("No difference exceeds the usual variation."))
+        return Verdict("ok", "No difference exceeds the usual variation.")
     differing.sort(key=lambda measure: -abs(measure.comparison.change or 0))
     sentence = message(
         "{differ:count} of {measures:count} measures differ: {largest:message}.",
@@ -136,9 +136,8 @@ def _facts(job: JobCurrent, change: JobChange, span: Windows) -> Facts:
     if first := change.first:
         address = reverse("checkpoint-by-id", args=(job.cluster, first.job_id, first.checkpoint_id))
         number = Link(str(first.checkpoint_id), address)
-        after = message("First checkpoint that completed after it")
         facts += [
-            Fact("first", after, number, "checkpoint"),
+            Fact("first", "First checkpoint that completed after it", number, "checkpoint"),
             Fact("first_end_to_end_ms", "Its duration", first.end_to_end_ms, "ms"),
             Fact("first_uploaded_bytes", "Uploaded by it", first.checkpointed_bytes, "bytes"),
         ]
@@ -207,14 +206,10 @@ def _configuration(change: JobChange) -> Block:
     if change.changes is None:
         if change.before and change.after:
             return Note(
-                message(
-                    "It is the same attempt: Flink does not change its settings; a rescale is in "
-                    "what happened."
-                )
+                "It is the same attempt: Flink does not change its settings; a rescale is in "
+                "what happened."
             )
-        return NotKnown(
-            message("Settings are not compared: only one attempt of this job is known.")
-        )
+        return NotKnown("Settings are not compared: only one attempt of this job is known.")
     return Table.of(
         change.changes,
         "configuration",

@@ -88,7 +88,7 @@ def _lines(log_events: Any) -> list[Any]:
 def exactly_once(job: models.JobCurrent, inputs: Inputs) -> Document:
     transactions = job_transactions(job, inputs.until, inputs.since)
     verdict = _verdict(transactions)
-    advice = Advice((_advice(transactions.sink_transactions, verdict),), message("What to set"))
+    advice = Advice((_advice(transactions.sink_transactions, verdict),), "What to set")
     return Document(verdict, (_times(transactions), advice, Note(_note(transactions))))
 
 
@@ -118,18 +118,26 @@ def _times(transactions: JobTransactions) -> Facts:
         if sinks.restart_ms is None
         else message("until all tasks ran; see Starts")
     )
-    needed_by = message(
-        "a transaction that is prepared when the job fails is committed after its restart"
-    )
-    lost_by = message("logs of TaskManagers, in this time; without them it is not known")
     return Facts(
         (
             Fact("timeout_ms", "Time-out", sinks.timeout_ms, "ms", timeout_by),
             Fact("open_ms", "Longest that one was open", sinks.open_ms, "ms", open_by),
             Fact("restart_ms", "Longest restart", sinks.restart_ms, "ms", restart_by),
-            Fact("needed_ms", "Both together", sinks.needed_ms, "ms", needed_by),
+            Fact(
+                "needed_ms",
+                "Both together",
+                sinks.needed_ms,
+                "ms",
+                "a transaction that is prepared when the job fails is committed after its restart",
+            ),
             Fact("advised_ms", "Time-out at least, by this history", sinks.advised_ms, "ms"),
-            Fact("lost", "Logged as lost", len(sinks.lost), "count", lost_by),
+            Fact(
+                "lost",
+                "Logged as lost",
+                len(sinks.lost),
+                "count",
+                "logs of TaskManagers, in this time; without them it is not known",
+            ),
         )
     )
 
@@ -166,7 +174,7 @@ def _verdict(transactions: JobTransactions) -> Verdict:
     if sinks.timeout_ms is None:
         return Verdict(
             "unknown",
-            message(
+            (
                 "The transaction time-out of its sinks is not known: no log of its TaskManagers "
                 "has it, and nobody entered it. Whether transactions fit into it is unknown."
             ),

@@ -80,18 +80,20 @@ def _blocks(outcome: Failover) -> Iterator[Block]:
 
 def _facts(outcome: Failover) -> Facts:
     phases = outcome.phases
-    alone = message(
-        "median of detection, deployment and restore; others run on and its records are lost"
-    )
-    median = message("median")
     return Facts(
         (
             Fact("tasks", "Tasks", outcome.tasks, "count"),
             Fact("regions", "Failover regions", outcome.regions, "count"),
             Fact("largest", "Tasks of the largest", outcome.largest, "count"),
             Fact("outages", "Outages of 30 days", phases.outages, "count"),
-            Fact("downtime_ms", "Down in an outage", phases.downtime_ms, "ms", median),
-            Fact("alone_ms", "One task alone would be away", phases.alone_ms, "ms", alone),
+            Fact("downtime_ms", "Down in an outage", phases.downtime_ms, "ms", "median"),
+            Fact(
+                "alone_ms",
+                "One task alone would be away",
+                phases.alone_ms,
+                "ms",
+                "median of detection, deployment and restore; others run on and its records are lost",
+            ),
         )
     )
 
@@ -111,8 +113,6 @@ def _spare(spare_slots: SpareSlots) -> str:
 
 
 def _vertices(outcome: Failover) -> Table:
-    at_most = message("tasks, at most")
-    not_offered = message("if one of its subtasks came back alone, which Flink does not offer")
     return Table.of(
         outcome.vertices,
         "vertices",
@@ -121,8 +121,13 @@ def _vertices(outcome: Failover) -> Table:
             Column("vertex", "Vertex", value="name"),
             Column("parallelism", "Subtasks", "count"),
             Column("regions", "Regions", "count"),
-            Column("restarts", "Restart with one subtask", "count", at_most),
-            Column("alone_records", "Records lost", "count", not_offered),
+            Column("restarts", "Restart with one subtask", "count", "tasks, at most"),
+            Column(
+                "alone_records",
+                "Records lost",
+                "count",
+                "if one of its subtasks came back alone, which Flink does not offer",
+            ),
         ),
         most=VERTICES_SHOWN,
         note="Regions by pipelined exchanges of the plan.",

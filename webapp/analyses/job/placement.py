@@ -77,15 +77,11 @@ def _verdict(placement: JobPlacement) -> Verdict:
     if now is None or now.max_over_mean is None or balanced is None:
         return Verdict(
             "unknown",
-            message(
-                "How even its tasks are spread now is not known; below is what its plan alone allows."
-            ),
+            "How even its tasks are spread now is not known; below is what its plan alone allows.",
         )
     ratio = now.max_over_mean
     if len(now.tasks) < 2:
-        return Verdict(
-            "ok", message("All tasks run on one TaskManager: there is nothing to spread.")
-        )
+        return Verdict("ok", "All tasks run on one TaskManager: there is nothing to spread.")
     if ratio <= EVEN:
         return Verdict(
             "ok",
@@ -139,7 +135,7 @@ def _advice(placement: JobPlacement) -> Iterator[Block]:
     if _is_worth_balancing(placement):
         lines.append(placement.advice)
     if lines:
-        yield Advice(tuple(lines), message("What to set"))
+        yield Advice(tuple(lines), "What to set")
 
 
 def _facts(placement: JobPlacement) -> Facts:
@@ -153,8 +149,6 @@ def _facts(placement: JobPlacement) -> Facts:
 
 
 def _outcomes(placement: JobPlacement) -> Table:
-    over_mean = message("tasks of the fullest TaskManager over the mean, 1 is even")
-    concentration = message("its most subtasks on one TaskManager over their even share")
     return Table.of(
         placement.outcomes,
         "placements",
@@ -168,8 +162,18 @@ def _outcomes(placement: JobPlacement) -> Table:
                 "its tasks",
                 lambda outcome: outcome.tasks[0],
             ),
-            Column("max_over_mean", "Over mean", "factor", over_mean),
-            Column("concentration", "Worst vertex", "factor", concentration),
+            Column(
+                "max_over_mean",
+                "Over mean",
+                "factor",
+                "tasks of the fullest TaskManager over the mean, 1 is even",
+            ),
+            Column(
+                "concentration",
+                "Worst vertex",
+                "factor",
+                "its most subtasks on one TaskManager over their even share",
+            ),
             Column("concentrated_vertex", "Which"),
             Column("buffers_least", "Buffers", "count", BUFFERS_NEEDED),
         ),

@@ -87,7 +87,7 @@ def _verdict(result: Preflight) -> Verdict:
             return Verdict(
                 "warn", message("It restores, and leaves {lost:bytes} of state behind.", lost=lost)
             )
-        return Verdict("ok", message("It restores."))
+        return Verdict("ok", "It restores.")
     why = join_messages((reason.text for reason in deciding), " ")
     if result.outcome == "refused":
         return Verdict("crit", message("It does not restore. {why:message}", why=why))

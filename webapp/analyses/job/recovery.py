@@ -128,7 +128,6 @@ def _choices(restores: JobRestores) -> Table:
         xray = reverse("storage-xray", query={"path": choice.path})
         return Link(str(choice.checkpoint_id), xray)
 
-    largest = message("of the subtask with most state, which all others wait for")
     return Table.of(
         restores.choices,
         "choices",
@@ -143,7 +142,12 @@ def _choices(restores: JobRestores) -> Table:
             Column("state_bytes", "State", "bytes"),
             Column("files", "Files", "count"),
             Column("file_bytes", "Read from storage", "bytes"),
-            Column("largest_bytes", "Largest subtask", "bytes", largest),
+            Column(
+                "largest_bytes",
+                "Largest subtask",
+                "bytes",
+                "of the subtask with most state, which all others wait for",
+            ),
         ),
         subtitle="by bytes and files, and by the restores that were observed",
         note=(
@@ -176,7 +180,6 @@ def _observed_table(restores: JobRestores) -> Table:
 
 
 def _unions(restores: JobRestores) -> Table:
-    reads = message("parallelism times files: opens that the storage has to serve")
     return Table.of(
         restores.unions,
         "unions",
@@ -185,7 +188,12 @@ def _unions(restores: JobRestores) -> Table:
             Column("operator", "Operator"),
             Column("parallelism", "Parallelism", "count"),
             Column("files", "Files", "count"),
-            Column("reads", "Reads in all", "count", reads),
+            Column(
+                "reads",
+                "Reads in all",
+                "count",
+                "parallelism times files: opens that the storage has to serve",
+            ),
             Column("read_bytes", "Bytes in all, at most", "bytes"),
         ),
         subtitle=message(
@@ -196,11 +204,6 @@ def _unions(restores: JobRestores) -> Table:
 
 
 def _operator_states(restores: JobRestores) -> Table:
-    growth = message(
-        "against the oldest checkpoint with as many subtasks: elements or bytes, whichever grew "
-        "more"
-    )
-    handed_out = message("union elements times subtasks: what one restore gives to all of them")
     return Table.of(
         restores.operator_states,
         "operator-state",
@@ -215,9 +218,23 @@ def _operator_states(restores: JobRestores) -> Table:
             Column("subtasks", "Subtasks", "count", value="trend.newest.subtasks"),
             Column("elements", "Elements", "count", value="trend.newest.elements"),
             Column("operator_bytes", "Size", "bytes", value="trend.newest.operator_bytes"),
-            Column("growth", "Growth", "factor", growth, "growth.ratio"),
+            Column(
+                "growth",
+                "Growth",
+                "factor",
+                (
+                    "against the oldest checkpoint with as many subtasks: elements or bytes, whichever grew "
+                    "more"
+                ),
+                "growth.ratio",
+            ),
             Column("restores", "By restores", "count"),
-            Column("handed_out", "Handed out by a restore", "count", handed_out),
+            Column(
+                "handed_out",
+                "Handed out by a restore",
+                "count",
+                "union elements times subtasks: what one restore gives to all of them",
+            ),
         ),
         subtitle="lists, union lists and broadcast state, as audits read them",
         note=(

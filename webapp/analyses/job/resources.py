@@ -43,14 +43,14 @@ def resources(job: JobCurrent, inputs: Inputs) -> Document:
     resources = look_up_resources(job, inputs.until)
     if resources is None:
         unsampled = NotKnown(
-            message("No sample of a TaskManager with slots of this job is in the day looked at.")
+            "No sample of a TaskManager with slots of this job is in the day looked at."
         )
-        return Document(Verdict("unknown", message("No TaskManager was sampled")), (unsampled,))
+        return Document(Verdict("unknown", "No TaskManager was sampled"), (unsampled,))
     blocks: list[Block] = [_memory(resources)]
     if reasons := tuple(_unknowns(resources)):
         blocks.append(NotKnown(join_messages(reasons, " ")))
     if advice := tuple(memory_advice(resources, job.configuration, job.flink_version)):
-        blocks.append(Advice(advice, message("What to set")))
+        blocks.append(Advice(advice, "What to set"))
     return Document(
         _verdict(resources),
         (
@@ -82,13 +82,13 @@ def _verdict(resources: JobResources) -> Verdict:
             ),
         )
     if resources.unused_bytes:
-        return Verdict("ok", message("Nothing is close to its limit."))
+        return Verdict("ok", "Nothing is close to its limit.")
     if all(part.state == "unknown" for part in resources.parts):
         return Verdict(
             "unknown",
-            message("What it uses of its memory is not known: its TaskManagers do not report it."),
+            "What it uses of its memory is not known: its TaskManagers do not report it.",
         )
-    return Verdict("ok", message("Nothing is close to its limit, and nothing much would be saved."))
+    return Verdict("ok", "Nothing is close to its limit, and nothing much would be saved.")
 
 
 def _used_of(part: MemoryPart) -> Message:
@@ -126,12 +126,17 @@ def _memory(resources: JobResources) -> Table:
 
 
 def _share(resources: JobResources) -> Facts:
-    by_slots = message("by slots in use: free slots count with the jobs beside them")
     allotted, used = map(_hundredths, (resources.cpu_allotted, resources.cpu_used))
     return Facts(
         (
             Fact("slots", "Slots", resources.slots, "count"),
-            Fact("memory_bytes", "Memory", resources.memory_bytes, "bytes", by_slots),
+            Fact(
+                "memory_bytes",
+                "Memory",
+                resources.memory_bytes,
+                "bytes",
+                "by slots in use: free slots count with the jobs beside them",
+            ),
             Fact("unused_bytes", "Not used", resources.unused_bytes, "bytes"),
             Fact("cpu_allotted", "CPU of its slots", allotted, "number", CORES),
             Fact("cpu_used", "CPU used", used, "number", CORES),

@@ -322,9 +322,9 @@ def _verdict(lags: JobSources) -> Verdict:
     if not behind:
         if lags.silent:
             return Verdict(
-                "unknown", message("The sources whose lag is reported keep up; others report none.")
+                "unknown", "The sources whose lag is reported keep up; others report none."
             )
-        return Verdict("ok", message("Its sources keep up with what arrives."))
+        return Verdict("ok", "Its sources keep up with what arrives.")
     worst = behind[0]
     words = {"name": worst.name, "lag": _lag_text(worst)}
     if worst.catch_up_time is None:
@@ -363,7 +363,6 @@ def _lag_text(source: Source) -> str:
 
 
 def _sources(lags: JobSources) -> Table:
-    reporting = message("subtasks that report it, of all; of the others nothing is known")
     return Table.of(
         lags.sources,
         "sources",
@@ -384,7 +383,13 @@ def _sources(lags: JobSources) -> Table:
                 "the subtask with the largest lag",
                 "now.most_pending_subtask",
             ),
-            Column("reporting", "Reporting", "text", reporting, _reporting),
+            Column(
+                "reporting",
+                "Reporting",
+                "text",
+                "subtasks that report it, of all; of the others nothing is known",
+                _reporting,
+            ),
             Column(
                 "emit_lag_ms",
                 "Event-time lag",

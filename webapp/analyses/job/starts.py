@@ -71,7 +71,7 @@ def starts_verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdi
     if newest is None:
         return Verdict(
             "unknown",
-            message("No start of this job was seen from its beginning until all tasks ran."),
+            "No start of this job was seen from its beginning until all tasks ran.",
         )
     kind = in_sentence(KINDS[newest.kind])
     took = (
@@ -229,12 +229,6 @@ def _starts(all_starts: JobStarts) -> Table:
     of_jobs = plural(
         all_starts.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name"
     )
-    whole = message("from the submission, or from RESTARTING, until the last task ran")
-    gap = message(
-        "from the last completed checkpoint before it to the first one after it: for this "
-        "time, sinks that commit with checkpoints showed nothing new"
-    )
-    stragglers = message("tasks that took three times as long as the median task of their vertex")
     return Table.of(
         all_starts.starts,
         "starts",
@@ -243,14 +237,32 @@ def _starts(all_starts: JobStarts) -> Table:
             Column("at", "Scheduled", "instant"),
             Column("kind", "Kind", value=lambda start: KINDS[start.kind]),
             Column("tasks", "Tasks", "count"),
-            Column("total_ms", "Until all ran", "ms", whole),
+            Column(
+                "total_ms",
+                "Until all ran",
+                "ms",
+                "from the submission, or from RESTARTING, until the last task ran",
+            ),
             Column("usual_total_ms", "Usually", "ms", _USUALLY),
             *(
                 Column(f"{name}_ms", title, "ms", meaning, f"phase_of.{name}.duration_ms")
                 for name, (title, meaning) in phases
             ),
-            Column("output_gap_ms", "Output gap", "ms", gap),
-            Column("stragglers", "Stragglers", "count", stragglers),
+            Column(
+                "output_gap_ms",
+                "Output gap",
+                "ms",
+                (
+                    "from the last completed checkpoint before it to the first one after it: for this "
+                    "time, sinks that commit with checkpoints showed nothing new"
+                ),
+            ),
+            Column(
+                "stragglers",
+                "Stragglers",
+                "count",
+                "tasks that took three times as long as the median task of their vertex",
+            ),
             Column("restored", "Restored", "checkpoint", value="restored.checkpoint_id"),
             Column("lost_taskmanagers", "TaskManagers lost", "count"),
             Column(
@@ -322,8 +334,6 @@ def _calls(troubles: RpcTroubles) -> Block:
         "taskmanager.network.request-backoff.max, fewer slots on a TaskManager, smaller jars."
     )
     cut = message("Only the newest lines were read.") if troubles.cut else ""
-    timed_out = message("tasks that failed since a call that deploys or reports them timed out")
-    missing = message("partitions that consumers asked for and that were not there")
     return Table.of(
         troubles.seconds,
         "calls",
@@ -336,8 +346,18 @@ def _calls(troubles: RpcTroubles) -> Block:
                 value=lambda second: PHASES[second.phase][0] if second.phase else None,
             ),
             Column("slots", "Slots", "count"),
-            Column("deployments", "Tasks", "count", timed_out),
-            Column("partitions", "Partitions", "count", missing),
+            Column(
+                "deployments",
+                "Tasks",
+                "count",
+                "tasks that failed since a call that deploys or reports them timed out",
+            ),
+            Column(
+                "partitions",
+                "Partitions",
+                "count",
+                "partitions that consumers asked for and that were not there",
+            ),
             Column("taskmanagers_lost", "TaskManagers lost", "count"),
         ),
         most=MOST_SHOWN,
@@ -349,7 +369,6 @@ def _calls(troubles: RpcTroubles) -> Block:
 def _jars(downloads: JarDownloads) -> Block:
     if not downloads.downloads:
         return Note(jars_text(downloads))
-    at_most = message("until its first task was deployed: Flink does not log when a download ends")
     return Table.of(
         downloads.downloads,
         "jars",
@@ -358,7 +377,12 @@ def _jars(downloads: JarDownloads) -> Block:
             Column("process", "Log of the TaskManager", "mono"),
             Column("at", "Began", "instant"),
             Column("files", "Files", "count"),
-            Column("at_most_ms", "Took at most", "ms", at_most),
+            Column(
+                "at_most_ms",
+                "Took at most",
+                "ms",
+                "until its first task was deployed: Flink does not log when a download ends",
+            ),
         ),
         most=MOST_SHOWN,
         subtitle="what TaskManagers fetched when the job was deployed; longest first",

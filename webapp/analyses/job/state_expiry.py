@@ -1,4 +1,3 @@
-from ingest.messages import message
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import Column, Document, Fact, Facts, Inputs, Table, Verdict
 from webapp.analyses.storage.job_state_expiry import StateExpiry, job_state_expiry
@@ -30,13 +29,11 @@ def _verdict(expiry: StateExpiry) -> Verdict:
     if expiry.why:
         return Verdict("unknown", expiry.why)
     if not expiry.states:
-        return Verdict("ok", message("Its newest checkpoint has no keyed state."))
+        return Verdict("ok", "Its newest checkpoint has no keyed state.")
     if not expiry.sentence:
         return Verdict(
             "unknown",
-            message(
-                "Its newest checkpoint has keyed state, and no description of it that can be read."
-            ),
+            "Its newest checkpoint has keyed state, and no description of it that can be read.",
         )
     return Verdict("warn" if expiry.forever else "ok", expiry.sentence)
 

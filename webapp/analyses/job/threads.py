@@ -86,10 +86,7 @@ def _dumped(dumps: JobThreads) -> list[DumpedTaskManager]:
 def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
     if dumps.why:
         yield NotKnown(
-            message(
-                "Where its tasks run is read from samples of minutes; a job that is collected has "
-                "them."
-            )
+            "Where its tasks run is read from samples of minutes; a job that is collected has them."
         )
         return
     dumped = _dumped(dumps)
@@ -105,12 +102,10 @@ def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
         title = message("Other threads in the job's own code, or blocked")
         yield _threads("others", title, message("Thread"), other_threads)
     yield Note(
-        message(
-            "A dump shows one instant, and pauses all threads of the TaskManager for it. "
-            "Request two or three dumps, some seconds apart: a thread at the same place each "
-            "time is blocked or busy there. Before 1.17 Flink writes only eight frames of a "
-            "stack; later, cluster.thread-dump.stacktrace-max-depth sets the number."
-        )
+        "A dump shows one instant, and pauses all threads of the TaskManager for it. "
+        "Request two or three dumps, some seconds apart: a thread at the same place each "
+        "time is blocked or busy there. Before 1.17 Flink writes only eight frames of a "
+        "stack; later, cluster.thread-dump.stacktrace-max-depth sets the number."
     )
 
 

@@ -44,14 +44,12 @@ def _verdict(snapshots: Retention) -> Verdict:
     if not snapshots.running:
         return Verdict(
             "done",
-            message(
-                "No job that has not ended writes to this root; snapshots of ended jobs are below."
-            ),
+            "No job that has not ended writes to this root; snapshots of ended jobs are below.",
         )
     if snapshots.unsafe_age_ms is None:
         return Verdict(
             "unknown",
-            message("The age of the oldest file needed by a job that has not ended is not known."),
+            "The age of the oldest file needed by a job that has not ended is not known.",
         )
     return Verdict(
         "warn",
@@ -83,7 +81,6 @@ def _savepoints(snapshots: Retention) -> Table:
     def xray(savepoint: KeptSavepoint) -> Link:
         return Link(savepoint.path, reverse("storage-xray", query={"path": savepoint.path}))
 
-    not_ended = message("jobs that have not ended")
     return Table.of(
         snapshots.savepoints,
         "savepoints",
@@ -96,7 +93,7 @@ def _savepoints(snapshots: Retention) -> Table:
             Column("bytes", "Size", "bytes"),
             Column("files", "Files", "count"),
             Column("standing", "Status", value=lambda savepoint: STANDING[savepoint.standing]),
-            Column("needed_by", "Restored from it", "mono", not_ended, _needed_by),
+            Column("needed_by", "Restored from it", "mono", "jobs that have not ended", _needed_by),
         ),
         subtitle="oldest first",
         empty="No savepoint lies in this root.",
@@ -129,7 +126,6 @@ def _ended_table(snapshots: Retention) -> Table:
 
 
 def _running(snapshots: Retention) -> Table:
-    retained = message("completed checkpoints that Flink keeps, 1 unless set")
     return Table.of(
         snapshots.running,
         "running",
@@ -137,7 +133,12 @@ def _running(snapshots: Retention) -> Table:
         (
             *_JOB_COLUMNS,
             Column("retained_on_cancellation", "Retained when cancelled", "flag"),
-            Column("retained", "Retained", "count", retained),
+            Column(
+                "retained",
+                "Retained",
+                "count",
+                "completed checkpoints that Flink keeps, 1 unless set",
+            ),
             Column("checkpoints", "Checkpoints", "count"),
             Column("bytes", "In its directory", "bytes"),
             Column("oldest_file", "Oldest file it needs", "instant"),

@@ -78,11 +78,12 @@ def _blocks(incident: Incident) -> Iterator[Block]:
     ):
         yield Advice(tuple(map(_shorten, lines)), title)
     if incident.jobs:
-        about = message(
-            "duration by phase of the slowest subtask; ● completed ✕ failed ◆ savepoint"
-        )
         name = incident.jobs[0].name
-        yield Chart("checkpoints", message("Checkpoints of {name:name}", name=name), subtitle=about)
+        yield Chart(
+            "checkpoints",
+            message("Checkpoints of {name:name}", name=name),
+            subtitle="duration by phase of the slowest subtask; ● completed ✕ failed ◆ savepoint",
+        )
     shown = most_important(incident.moments, MOST_MOMENTS)
     job_column = ("job_name",) if incident.has_several else ()
     table = timeline(shown, "at", "until", "title", "detail", *job_column)

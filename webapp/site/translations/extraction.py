@@ -24,11 +24,15 @@ _DECLARED: dict[str, tuple[int | str, ...]] = {
 """Class → positions and names of its arguments that pages show."""
 _IN_ANALYSES: dict[str, tuple[int | str, ...]] = {
     "Action": (1,),
+    "Advice": (1,),
     "Chart": (1, 2, 3, "note", "subtitle"),
     "Column": (1, 3, "meaning"),
     "Fact": (1, 4, "note"),
+    "NotKnown": (0,),
+    "Note": (0,),
     "Table": (1, "subtitle", "note", "empty"),
     "Table.of": (2, "subtitle", "note", "empty"),
+    "Verdict": (1,),
     "analysis": ("title", "summary"),
 }
 """The same in modules that use documents of analyses."""
