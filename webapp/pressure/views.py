@@ -11,7 +11,7 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.charts.answers import answer_or_nothing
@@ -95,20 +95,18 @@ class DrawnColumn:
 
 CHARTS: dict[str, tuple[DrawnColumn, ...]] = {
     "pressure": (
-        DrawnColumn("busy_ms_per_s_max", gettext_noop("busiest subtask"), WARN, 1e-3),
-        DrawnColumn("busy_ms_per_s_mean", gettext_noop("busy, all subtasks"), ACCENT, 1e-3, fmean),
-        DrawnColumn(
-            "backpressured_ms_per_s_max", gettext_noop("most back-pressured subtask"), CRIT, 1e-3
-        ),
-        DrawnColumn("idle_ms_per_s_mean", gettext_noop("idle, all subtasks"), UNKNOWN, 1e-3, fmean),
+        DrawnColumn("busy_ms_per_s_max", "busiest subtask", WARN, 1e-3),
+        DrawnColumn("busy_ms_per_s_mean", "busy, all subtasks", ACCENT, 1e-3, fmean),
+        DrawnColumn("backpressured_ms_per_s_max", "most back-pressured subtask", CRIT, 1e-3),
+        DrawnColumn("idle_ms_per_s_mean", "idle, all subtasks", UNKNOWN, 1e-3, fmean),
     ),
     "records": (
-        DrawnColumn("records_in_per_s", gettext_noop("records in per second"), ACCENT, pick=fmean),
-        DrawnColumn("records_out_per_s", gettext_noop("records out per second"), WARN, pick=fmean),
+        DrawnColumn("records_in_per_s", "records in per second", ACCENT, pick=fmean),
+        DrawnColumn("records_out_per_s", "records out per second", WARN, pick=fmean),
     ),
     "pools": (
-        DrawnColumn("in_pool_max", gettext_noop("fullest input pool"), ACCENT),
-        DrawnColumn("out_pool_max", gettext_noop("fullest output pool"), WARN),
+        DrawnColumn("in_pool_max", "fullest input pool", ACCENT),
+        DrawnColumn("out_pool_max", "fullest output pool", WARN),
     ),
 }
 

@@ -184,7 +184,6 @@ _UNIT_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 class VertexRegions:
     """``alone_records``: records that would be lost if one subtask of the vertex restarted alone."""
 
-    vertex_id: str
     name: str
     parallelism: int
     regions: int
@@ -279,7 +278,6 @@ def _vertices(
         )
         vertices.append(
             VertexRegions(
-                vertex_id=vertex.vertex_id,
                 name=vertex.name,
                 parallelism=vertex.parallelism,
                 regions=len(np.unique(subtask_labels)),

@@ -45,7 +45,6 @@ MOST_RUNS = 20
 class Answer:
     """``why`` nothing was compared, or "". ``took_it``: this run of the job took the snapshot."""
 
-    path: str | None
     snapshot: Snapshot | None = None
     result: Preflight | None = None
     why: str = ""
@@ -59,15 +58,15 @@ def preflight(
     if not written:
         newest = _completed(job).exclude(discarded=True).first()
         if newest is None:
-            return Answer(None, why=message("No retained snapshot of this job is known: name one."))
+            return Answer(why=message("No retained snapshot of this job is known: name one."))
         written = newest.external_path or ""
     try:
         file = find_metadata(written)
         contents = _read(file)
     except FileNotFoundError:
-        return Answer(written, why=message("{path:text} is not there.", path=written))
+        return Answer(why=message("{path:text} is not there.", path=written))
     except (NotLocated, IngestError, OSError) as error:
-        return Answer(written, why=str(error))
+        return Answer(why=str(error))
     run = _run_that_took(file, contents.checkpoint_id)
     stored = _with_files(contents, file)
     if run:
@@ -87,7 +86,7 @@ def preflight(
         keeps_types,
         facts_of(job),
     )
-    return Answer(stored.path, stored, judge(stored, planned_job), took_it=took_it)
+    return Answer(stored, judge(stored, planned_job), took_it=took_it)
 
 
 def _completed(job: JobCurrent) -> QuerySet[CheckpointFact]:
@@ -212,11 +211,6 @@ def _read(file: MetadataFile) -> _Contents:
     for piece in file.pieces():
         contents.add(piece)
     return contents
-
-
-def snapshot_in(file: MetadataFile) -> Snapshot:
-    """Raises ``MetadataError`` and ``OSError``."""
-    return _with_files(_read(file), file)
 
 
 def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:

@@ -19,6 +19,7 @@ _COUNTED_IN_CONTEXT = {"npgettext", "npgettext_lazy"}
 _DECLARED: dict[str, tuple[int | str, ...]] = {
     "Badge": (0,),
     "Control": (1, 2),
+    "DrawnColumn": (1,),
     "MenuEntry": (0, "counts"),
 }
 """Class → positions and names of its arguments that pages show."""
