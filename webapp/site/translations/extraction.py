@@ -11,7 +11,8 @@ from django.template.base import Lexer, TokenType
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 
 _IN_TAGS = re.compile(r"""(?<![\w.])_\((?:"([^"]*)"|'([^']*)')\)""")
-_TEXT_TAG = re.compile(r'^text "([^"]*)"')
+_TEXT_TAG = re.compile(r'^(?:blank|panel|table|text|th) "([^"]+)"')
+_TAG_OPTION = re.compile(r'^(?:panel|th) .*\b(?:note|title)="([^"]+)"')
 _PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop", "message"}
 _COUNTED = {"ngettext", "ngettext_lazy", "ngettext_noop", "plural"}
 _IN_CONTEXT = {"pgettext", "pgettext_lazy"}
@@ -72,8 +73,9 @@ def messages_in_template(path: str, source: str) -> Iterator[Message]:
             yield Message(*message, [path])
     for token in Lexer(source).tokenize():
         if token.token_type in (TokenType.VAR, TokenType.BLOCK):
-            if match := _TEXT_TAG.match(token.contents):
-                yield Message(match[1], paths=[path])
+            for pattern in (_TEXT_TAG, _TAG_OPTION):
+                if match := pattern.match(token.contents):
+                    yield Message(match[1], paths=[path])
             for match in _IN_TAGS.finditer(token.contents):
                 yield Message(_double(match[1] or match[2] or ""), paths=[path])
 
