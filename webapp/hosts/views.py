@@ -49,18 +49,11 @@ class Moment:
     trigger_ms: int | None = None
 
 
-@dataclass(frozen=True)
-class HostTimeline:
-    """``moments``, newest first. ``left_out``: older moments are beyond the limit."""
-
-    moments: Sequence[Moment]
-    left_out: bool = False
-
-
-def timeline(
-    events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], start: datetime, end: datetime
-) -> HostTimeline:
-    """``events`` and ``losses`` of a host or a TaskManager. At most four queries."""
+def _timeline(
+    events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], time_range: TimeRange
+) -> dict[str, Any]:
+    """Context of the time line of a host or a TaskManager, newest first. At most four queries."""
+    start, end = time_range.from_time, time_range.to_time
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
@@ -74,9 +67,12 @@ def timeline(
         key=lambda moment: (moment.at, moment.title),
         reverse=True,
     )
-    return HostTimeline(
-        in_range[:MOST_MOMENTS], len(rows) > MOST_MOMENTS or len(in_range) > MOST_MOMENTS
-    )
+    return {
+        "moments": [(moment, SHAPES[moment.tone]) for moment in in_range[:MOST_MOMENTS]],
+        "left_out": len(rows) > MOST_MOMENTS or len(in_range) > MOST_MOMENTS,
+        "time_range": time_range,
+        "range_query": time_range.query if time_range.chosen else "",
+    }
 
 
 def _moments(rows: Sequence[HostEvent], known: Mapping[Job, JobCurrent]) -> Iterator[Moment]:
@@ -192,7 +188,7 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "other_clusters": [name for name in known if name not in clusters],
         "counts": lookup.counts_of(host, clusters, start, end),
         "concentrations": lookup.concentrations(host, clusters, start, end),
-        **_timeline_context(events, losses, time_range),
+        **_timeline(events, losses, time_range),
         "jobs": [
             (job, JOB_BADGES.get(job.job.status, UNKNOWN) if job.job else UNKNOWN) for job in jobs
         ],
@@ -202,18 +198,6 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "open_findings": sum(finding.state == FindingState.OPEN for finding in findings),
     }
     return render(request, "hosts/host.html", context)
-
-
-def _timeline_context(
-    events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], time_range: TimeRange
-) -> dict[str, Any]:
-    shown = timeline(events, losses, time_range.from_time, time_range.to_time)
-    return {
-        "moments": [(moment, SHAPES[moment.tone]) for moment in shown.moments],
-        "left_out": shown.left_out,
-        "time_range": time_range,
-        "range_query": time_range.query if time_range.chosen else "",
-    }
 
 
 @require_GET
@@ -244,7 +228,7 @@ def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> Http
         "host": host,
         "lives": [(life, ended_words(life)) for life in lives],
         "living": bool(lives) and lives[0].ended_at is None,
-        **_timeline_context(events.filter(host=host), losses, time_range),
+        **_timeline(events.filter(host=host), losses, time_range),
     }
     return render(request, "hosts/taskmanager.html", context)
 
