@@ -48,10 +48,10 @@ def identified(
 ) -> dict[Identity, dict[str, Any]]:
     """Findings of a judgement, for :func:`settle`. ``more``: such as ``job_name``."""
     return {
-        (cluster, job_id, finding.rule, bounded_subject(finding.subject_id)): finding_to_plain(
-            finding
-        )
-        | more
+        (cluster, job_id, finding.rule, bounded_subject(finding.subject_id)): {
+            **finding_to_plain(finding),
+            **more,
+        }
         for finding in findings
     }
 

@@ -21,8 +21,9 @@ def canonical(uri: str) -> str:
 
 
 def canonical_or_none(uri: str | None) -> str | None:
-    """None if there is none, or if it is not valid."""
+    """None if there is none, or if it is not valid. Raises ``BadUri`` as :func:`spellings`."""
+    aliases = spellings()
     try:
-        return canonical(uri) if uri else None
+        return uris.canonical(uri, aliases) if uri else None
     except BadUri:
         return None

@@ -58,7 +58,8 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
     new: dict[Identity, dict[str, Any]] = {}
     for sample, limits in _samples_with_limits(audit, roots):
         findings = registry.diagnose(sample, limits).findings
-        new = identified(findings, *_job_of(sample), job_name=_job_name_of(sample)) | new
+        found = identified(findings, *_job_of(sample), job_name=_job_name_of(sample))
+        new |= {identity: plain for identity, plain in found.items() if identity not in new}
     closed = settle(new, open_findings, guard, audit.as_of)
     if new or closed:
         say(f"findings on storage: {len(new)} stand, {closed} closed")
