@@ -93,7 +93,7 @@ def checkpoint(
         "xray_path": "" if fact.discarded else address_of(fact.external_path),
         "phases": _phases(fact),
         "page": page,
-        "parts": _with_hosts(fact, page.object_list),
+        "parts": _with_hosts(fact, list(page)),
         "unreadable": is_unreadable,
         "events": _log_events(fact)
         .exclude(kind__in=SUBTASK_KINDS)

@@ -16,8 +16,8 @@ def add_plan(parser: ArgumentParser) -> None:
 
 def plan_named(beginning: str) -> CleanupPlan:
     """Raises ``CommandError`` unless exactly one name begins so."""
-    plans = CleanupPlan.objects.filter(name__startswith=beginning)[:2] if beginning[7:] else ()
-    if len(plans) != 1:
+    plans = list(CleanupPlan.objects.filter(name__startswith=beginning)[:2])
+    if len(beginning) < 8 or len(plans) != 1:
         raise CommandError(
             f"There is no one plan that begins with {beginning!r}; give at least 8 letters.",
             returncode=REFUSED,
