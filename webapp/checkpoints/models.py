@@ -1,14 +1,12 @@
 from django.db import models
 
-from webapp.lib.scoped_rows import scoped
+from webapp.lib.scoped_rows import JobRow, scoped
 
 
 @scoped()
-class CheckpointFact(models.Model):
+class CheckpointFact(JobRow):
     """Serving table ``checkpoint_fact``: one checkpoint or savepoint, from REST and log together."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     checkpoint_id = models.BigIntegerField()
     trigger_time = models.DateTimeField()
     is_savepoint = models.BooleanField(null=True)
@@ -90,11 +88,9 @@ class CheckpointFact(models.Model):
 
 
 @scoped()
-class CheckpointRollup(models.Model):
+class CheckpointRollup(JobRow):
     """Serving table ``checkpoint_rollup``: checkpoints of one job in one hour or day."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     period = models.CharField(max_length=16)
     period_start = models.DateTimeField()
     completed_count = models.BigIntegerField()
@@ -133,11 +129,9 @@ class CheckpointRollup(models.Model):
 
 
 @scoped()
-class CheckpointUpload(models.Model):
+class CheckpointUpload(JobRow):
     """Serving table ``checkpoint_upload``: a checkpoint's upload by the names of RocksDB files."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     checkpoint_id = models.BigIntegerField()
     trigger_time = models.DateTimeField()
     compared_with = models.TextField(null=True)
@@ -163,11 +157,9 @@ class CheckpointUpload(models.Model):
 
 
 @scoped()
-class SizeTrend(models.Model):
+class SizeTrend(JobRow):
     """Serving table ``size_trend``: growth of a job's full state since its last change point."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     from_time = models.DateTimeField(null=True)
     to_time = models.DateTimeField(null=True)
     points = models.BigIntegerField(null=True)

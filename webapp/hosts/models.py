@@ -1,16 +1,14 @@
 from django.db import models
 
-from webapp.lib.scoped_rows import scoped
+from webapp.lib.scoped_rows import JobRow, scoped
 
 HOST_LENGTH = 300
 
 
 @scoped()
-class JobHost(models.Model):
+class JobHost(JobRow):
     """Serving table ``job_host``: the subtasks of one job on one host, now or last."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     host = models.CharField(max_length=HOST_LENGTH)
     subtasks = models.BigIntegerField()
     slots = models.BigIntegerField()
@@ -72,11 +70,9 @@ class HostDay(models.Model):
 
 
 @scoped()
-class HostEvent(models.Model):
+class HostEvent(JobRow):
     """Serving table ``host_event``: an event of one job on one host."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     host = models.CharField(max_length=HOST_LENGTH)
     at = models.DateTimeField()
     kind = models.CharField(max_length=32)

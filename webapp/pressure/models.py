@@ -2,15 +2,13 @@
 
 from django.db import models
 
-from webapp.lib.scoped_rows import scoped
+from webapp.lib.scoped_rows import JobRow, scoped
 
 
 @scoped()
-class PressureWindow(models.Model):
+class PressureWindow(JobRow):
     """Serving table ``pressure_window``: buffer usage and time metrics of one vertex."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     vertex_id = models.CharField(max_length=64)
     window_start = models.DateTimeField()
     window_s = models.BigIntegerField()
@@ -69,11 +67,9 @@ class PressureWindow(models.Model):
 
 
 @scoped()
-class VertexHour(models.Model):
+class VertexHour(JobRow):
     """Records read and emitted by one vertex in one hour, summed up from its measured windows."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     vertex_id = models.CharField(max_length=64)
     period_start = models.DateTimeField()
     vertex_name = models.TextField(null=True)

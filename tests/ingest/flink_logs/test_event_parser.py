@@ -12,7 +12,6 @@ from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.patterns import KIND_OF_PIECE, KINDS, PATTERNS, UNREAD, Pattern
 from ingest.flink_logs.reasons import REASON_OF_TEXT, reason_of
 from ingest.records import LogRecord
-from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS
 from tests.ingest.flink_logs.example_lines import EXAMPLES, SAMPLE_EXECUTION, TRACE_EXAMPLES
 from tests.ingest.flink_logs.log_records import records_of
 from tests.ingest.flink_logs.row_events import event_of

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,7 +13,7 @@ from webapp.fleet.freshness import late_before
 from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.lib.badges import Badge
-from webapp.lib.scoped_rows import scoped
+from webapp.lib.scoped_rows import JobRow, scoped
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
@@ -72,15 +73,13 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
 
 
 @scoped()
-class JobCurrent(models.Model):
+class JobCurrent(JobRow):
     """Serving table ``job_current``. The loader adds ``trouble`` and ``family``,
     :mod:`webapp.findings.job_judgements` health and worst finding,
     :mod:`webapp.storage.auditing.fleet_orphan_bytes` orphans,
     :mod:`webapp.growth.objective_evaluation` burn.
     """
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     name = models.CharField(max_length=300, null=True)
     state = models.CharField(max_length=32, null=True)
     terminal = models.BooleanField(null=True)
@@ -212,6 +211,22 @@ class JobCurrent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name or self.job_id} on {self.cluster}"
+
+    @property
+    def vertices(self) -> dict[str, dict[str, Any]]:
+        """Vertices of its plan by id, in the order of the plan; empty if it is unknown."""
+        vertices = (self.graph or {}).get("vertices") or ()
+        return {str(vertex["vertex_id"]): vertex for vertex in vertices if vertex.get("vertex_id")}
+
+    @property
+    def vertex_names(self) -> dict[str, str]:
+        """By id; the id of a vertex without a name."""
+        return {key: str(vertex.get("name") or key) for key, vertex in self.vertices.items()}
+
+    @property
+    def edges(self) -> Sequence[dict[str, Any]]:
+        """Edges of its plan: ``{source, target, ship_strategy}``; empty if it is unknown."""
+        return (self.graph or {}).get("edges") or ()
 
     @property
     def restored_kind(self) -> str:

@@ -1,14 +1,12 @@
 from django.db import models
 
-from webapp.lib.scoped_rows import scoped
+from webapp.lib.scoped_rows import JobRow, scoped
 
 
 @scoped()
-class JobStart(models.Model):
+class JobStart(JobRow):
     """Serving table ``job_start``."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     at = models.DateTimeField()
     kind = models.CharField(max_length=16)
     begun_at = models.DateTimeField(null=True)
