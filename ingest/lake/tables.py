@@ -66,7 +66,7 @@ class Table:
         return pa.schema([CLUSTER, *self.columns, *PROVENANCE])
 
 
-def columns_of(record: type) -> pa.Schema:
+def columns_of(record: Any) -> pa.Schema:
     return pa.schema([(name, _arrow_type(hint)) for name, hint in get_type_hints(record).items()])
 
 

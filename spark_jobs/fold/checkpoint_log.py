@@ -154,7 +154,8 @@ def _explanation(event: Row) -> Row:
 
 
 def _reason(event: Row) -> str | None:
-    return first_known(event["reason"], reason_of(event["detail"]))
+    reason: str | None = first_known(event["reason"], reason_of(event["detail"]))
+    return reason
 
 
 def _report(events: RowList) -> Report:

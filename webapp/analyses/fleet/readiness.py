@@ -144,14 +144,14 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
         .only(*_JOB)
         .order_by("cluster", "name", "id")
     )
-    storages = {job.key: _storage(job.last_completed_path) for job in running}
+    storages: dict[Key, str] = {job.key: _storage(job.last_completed_path) for job in running}
     snapshots = _snapshots(storages)
     replicas = {(copy.cluster, copy.job_id): copy for copy in Replica.objects.all()}
     settings, rates = Settings(as_plain()), copy_rates(now)
     trigger_times = _trigger_times(snapshots)
     jobs = []
     for job in running:
-        key = job.cluster, job.job_id
+        key = job.key
         allowed_ms = settings.limits(*key, job.name)[BEHIND] * 1000
         choices, storage = snapshots.get(key, _JobSnapshots()), storages[key]
         copy = _copy(storage, replicas.get(key), choices.elsewhere, trigger_times.get(key))

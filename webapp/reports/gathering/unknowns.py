@@ -1,5 +1,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from ingest.messages import message, plural
 from webapp.config.row_retention import routine
@@ -33,7 +34,9 @@ def unknowns(
         for key in missing_jobs
     ]
     rows = JobJudgement.objects.filter(job_id__in=[job.job.job_id for job in jobs])
-    rule_unknowns = {row.key: shown_unknowns(row.unknowns or ()) for row in rows}
+    rule_unknowns: dict[tuple[str, str], list[Any]] = {
+        row.key: shown_unknowns(row.unknowns or ()) for row in rows
+    }
     for job in jobs:
         sentences += _job_sentences(job, clusters.get(job.job.cluster), scope, now)
         for rule in rule_unknowns.get(job.key, [])[:MOST_RULES]:
