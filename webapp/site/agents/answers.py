@@ -180,7 +180,8 @@ def why(cluster: str, job: str) -> dict[str, Any]:
 @tool(
     "evidence",
     "What a finding rests on",
-    "Every figure of a finding with its unit, threshold and instant, and what it concerns as well.",
+    "Every figure of a finding with its unit and threshold, which subtasks and hosts it names, and "
+    "what else it concerns.",
     {
         "finding": "its number",
     },
@@ -198,6 +199,8 @@ def evidence(finding: str) -> dict[str, Any]:
         **_finding(row),
         "figures": _figures(row.evidence),
         "subject": quoted(row.subject),
+        "hosts": list(row.named_hosts.values_list("host", flat=True)),
+        "facts": {"quoted": row.data},
         "concerns": related,
         "known_bugs": _bugs([row]),
     }
