@@ -57,13 +57,13 @@ CAUSES = {
     ),
     "dead_split": Cause(
         "One subtask of the source reads nothing any more, though others do.",
-        "split|partition|reader|idle",
+        "split|partition|fetcher|broker",
     ),
     "lagging_source": Cause(
-        "Less is read than arrives: the lag of the source grows.", "parallelism|capacity|slow|rate"
+        "Less is read than arrives: the lag of the source grows.", "partition|quota|parallelism"
     ),
     "unread_input": Cause(
-        "The source cannot look for new input and goes on without it.", "path|folder|exist|restart"
+        "The source cannot look for new input and goes on without it.", "path|folder|exception"
     ),
     "few_network_buffers": Cause(
         "TaskManagers have fewer network buffers than their tasks need.", "network"

@@ -10,44 +10,44 @@ from tests.bench.agents.causes import NOTHING
 from tests.bench.agents.play import Answer, Call, Steps, Task, Tools
 
 WEIR_SIGNS = (
-    ("few_network_buffers", "Insufficient number of network buffers"),
-    ("short_rpc_timeout", "ask time-?out|TimeoutException: (Invocation|Ask)"),
-    ("external_system", "restart.loop .*(Connection|connection|reset|refused)"),
-    ("leak", "^memory.step_after_restart"),
-    ("lost_checkpoint_file", "^restore.missing_file"),
+    ("lost_leadership", "^jobmanager.crash_loop .*LEADERSHIP_LOST"),
+    ("broken_jobmanager_store", "^jobmanager.crash_loop"),
+    ("known_job", "^jobmanager.error .*JOB_KNOWN_ALREADY"),
+    ("failing_program", "^jobmanager.error .*program was not run"),
+    ("memory_of_containers", "^start.workers_lost .*OUT_OF_MEMORY"),
+    ("refused_containers", "^start.workers_lost .*CLUSTER_REFUSES"),
+    ("taskmanagers_end", "^start.workers_lost"),
+    ("unread_input", "^data.unread"),
+    ("lost_checkpoint_file", "^restore.missing_file|FileNotFoundException"),
     ("lost_state", "^restore.without_state"),
+    ("few_network_buffers", "Insufficient number of network buffers"),
+    ("short_rpc_timeout", "AskTimeoutException"),
+    ("external_system", "^restart.loop .*the connection to an outside system broke"),
+    ("leak", "^memory.step_after_restart"),
     ("short_transactions", "^sink.transaction_timeout"),
-    ("lost_taskmanager", "^restart.taskmanager_lost|^restart.loop .* lost"),
+    ("lost_taskmanager", "^restart.taskmanager_lost|^restart.loop .*TaskManagers? (was|were) lost"),
     ("failing_operator", "^restart.loop|^job.failed"),
     ("slow_restore", "^start.slow_phase"),
-    ("store_throttles", "throttles requests"),
-    ("store_refuses", "refuses access"),
+    ("store_throttles", "STORE_THROTTLED"),
+    ("store_refuses", "STORE_REFUSED"),
     ("failing_snapshot", "^checkpoint.declined"),
     ("full_after_savepoint", "^checkpoint.full_after_savepoint"),
-    ("unretained_checkpoints", "^checkpoint.unprotected .*retained"),
-    ("storage_gone", "^checkpoint.failed"),
-    ("slow_synchronous_part", "^checkpoint.(sync|expired .*synchronous part|too_frequent)"),
-    ("slow_asynchronous_part", "^checkpoint.(async|expired .*asynchronous part)"),
+    ("unretained_checkpoints", "^checkpoint.unprotected .*not retained"),
+    ("storage_gone", "^checkpoint.failed .*its storage failed"),
+    ("slow_synchronous_part", '^checkpoint.(sync|expired .*"phase": "sync")'),
+    ("slow_asynchronous_part", '^checkpoint.(async|expired .*"phase": "async")'),
     ("blocked_source", "^checkpoint.start_delay .*A source receives the trigger itself"),
-    ("garbage_collection", "^pressure.root .*garbage"),
-    ("slow_host", "^pressure.(root|skew) .*Compare .* with the other hosts"),
-    ("uneven_records", "^pressure.skew|^data.skew .*records"),
-    ("uneven_state", "^data.skew .*state"),
+    ("write_stall", "^rocksdb.write_stall"),
+    ("garbage_collection", "^pressure.root .*collected garbage"),
+    ("slow_host", "^pressure.(root|skew) .*Compare .* with the other hosts first"),
+    ("uneven_records", '^pressure.skew|^data.skew .*"of": "records"'),
+    ("uneven_state", "^data.skew"),
     ("slow_network", "^pressure.outbound"),
     ("slow_operator", "^pressure.root|^checkpoint.(start_delay|alignment|expired)"),
     ("idle_partition", "^watermark.stalled"),
     ("dead_split", "^source.idle"),
     ("lagging_source", "^source.lag_growing"),
-    ("unread_input", "^data.unread"),
-    ("write_stall", "^rocksdb.write_stall"),
     ("uneven_placement", "^placement.uneven"),
-    ("memory_of_containers", "^start.workers_lost .*(OOM|memory)"),
-    ("refused_containers", "^start.workers_lost .*quota"),
-    ("taskmanagers_end", "^start.workers_lost"),
-    ("lost_leadership", "^jobmanager.crash_loop .*lead"),
-    ("broken_jobmanager_store", "^jobmanager.crash_loop"),
-    ("failing_program", "^jobmanager.error .*program was not run"),
-    ("known_job", "^jobmanager.error"),
 )
 RAW_SIGNS = (
     ("few_network_buffers", "Insufficient number of network buffers"),
@@ -67,29 +67,41 @@ TROUBLE = " ERROR |expired before|Decline checkpoint| to FAILED|Caused by|no lon
 
 
 def by_weir(task: Task, tools: Tools) -> Steps:
-    """sick_jobs → why → evidence."""
+    """sick_jobs → why → evidence; of what has no job that runs, sick_jobs → evidence."""
     sick = (yield Call("sick_jobs", {"cluster": task.cluster})).answer
-    jobs = [row["job_id"] for row in sick["jobs"] if task.job in ("", row["job"]["quoted"])]
-    if not (jobs or task.job):
+    jobs = [row["job_id"] for row in sick["jobs"] if _is_asked(task, row)]
+    findings = [row for row in sick["other_findings"] if _is_asked(task, row)]
+    if jobs or (task.job and not findings):
+        why = (yield Call("why", {"cluster": task.cluster, "job": (jobs or [task.job])[0]})).answer
+        cause = (why.get("incident") or {}).get("rule")
+        findings = sorted(why.get("findings", ()), key=lambda row: row["rule"] != cause)
+    if not findings:
         return Answer(NOTHING)
-    job = jobs[0] if jobs else task.job
-    why = (yield Call("why", {"cluster": task.cluster, "job": job})).answer
-    if not why["findings"]:
-        return Answer(NOTHING)
-    of_incident = why["incident"] and why["incident"]["rule"]
-    first, *_ = sorted(why["findings"], key=lambda row: row["rule"] != of_incident)
-    return _read((yield Call("evidence", {"finding": str(first["finding"])})).answer)
+    return _read((yield Call("evidence", {"finding": str(findings[0]["finding"])})).answer)
+
+
+def _is_asked(task: Task, row: dict[str, Any]) -> bool:
+    return not task.job or (row["job"] or {}).get("quoted") == task.job
 
 
 def _read(found: dict[str, Any]) -> Answer:
+    facts = found["facts"]["quoted"]
+    lists = (
+        facts.get(name) for name in ("slowest", "declines", "silent_inputs", "not_acknowledged")
+    )
+    where = facts.get("source") or next((rows[-1] for rows in lists if rows), facts)
+    vertex = where.get("vertex_name") or where.get("name")
+    subtasks = where.get("hot_subtasks") or where.get("subtasks") or [where.get("subtask")]
     words = f"{found['rule']} {json.dumps(found, ensure_ascii=False)}"
-    subtask = re.search(r"subtasks? (\d+)|/(\d+)\"", words)
-    host = re.search(r'"hosts": \["([^"]+)"\]', words)
+    if failed := re.search(r'"quoted": "([^"(]+) \((\d+)/\d+\) - execution', words):
+        vertex, subtasks = failed[1], [int(failed[2]) - 1]
+    lost = [name.partition(":")[0] for name in facts.get("lost_taskmanagers", ())]
+    hosts = [where["host"]] if where.get("host") else [*lost, *found["hosts"]]
     return Answer(
         _cause(WEIR_SIGNS, words),
-        found["subject"]["quoted"],
-        int(subtask[1] or subtask[2]) if subtask else None,
-        host[1] if host else None,
+        vertex or found["subject"]["quoted"],
+        subtasks[0],
+        hosts[0] if hosts else None,
         found["next_step"],
     )
 

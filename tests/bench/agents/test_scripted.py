@@ -13,7 +13,7 @@ from tests.bench.agents.scripted import by_raw, by_weir
 from tests.bench.agents.weir_tools import watched
 
 DECLINES = next(one for one in QUESTIONS if one.recording == "recordings/1.20.5/E")
-FAILS = next(one for one in QUESTIONS if one.recording == "recordings/1.20.5/J")
+RESETS = next(one for one in QUESTIONS if one.recording.endswith("2.1.1/resetting-database"))
 HEALTHY = next(one for one in QUESTIONS if one.recording == "recordings/1.20.5/A")
 
 
@@ -27,5 +27,5 @@ def test_weirs_tools_tell_the_cause_subtask_host_and_next_step(question, home: P
 
 
 def test_what_is_said_in_so_many_words_is_found_without_weir() -> None:
-    found = play(by_raw, Task("c"), RawTools(recorded(FAILS.recording)))
-    assert score(FAILS, found).is_exact, found.answer
+    found = play(by_raw, Task("c"), RawTools(recorded(RESETS.recording)))
+    assert score(RESETS, found).is_exact, found.answer
