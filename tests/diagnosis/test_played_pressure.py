@@ -168,7 +168,7 @@ def test_a_partition_without_data_that_is_not_declared_idle_holds_event_time(pla
         ]
         assert (one["subject"], silent) == ("parse", [1])
         assert one["data"]["silent_inputs"] == [
-            {"vertex_id": vertices(played)[source], "subtasks": silent}
+            {"vertex_id": vertices(played)[source], "vertex_name": source, "subtasks": silent}
         ]
         assert evidence(one, "watermark") == final
         still_s = evidence(one, "watermark unmoved") / 1000

@@ -40,7 +40,7 @@ def test_an_idle_input_that_holds_event_time_is_named():
     stalled = found(joined(), RULE)["join"]
     assert (stalled.confidence, stalled.data["silent_inputs"]) == (
         "high",
-        [{"vertex_id": "right", "subtasks": []}],
+        [{"vertex_id": "right", "vertex_name": "right", "subtasks": []}],
     )
     assert (stalled.evidence[0].value, stalled.evidence[0].threshold) == (10 * MINUTE_MS, 300_000)
 

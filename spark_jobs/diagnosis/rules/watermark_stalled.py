@@ -147,7 +147,11 @@ def _finding(
         data={
             "vertex_id": vertex_id,
             "silent_inputs": [
-                {"vertex_id": source.vertex_id, "subtasks": list(source.subtasks[:MOST_SUBTASKS])}
+                {
+                    "vertex_id": source.vertex_id,
+                    "vertex_name": window.vertex_name(source.vertex_id),
+                    "subtasks": list(source.subtasks[:MOST_SUBTASKS]),
+                }
                 for source in inputs
             ],
         },

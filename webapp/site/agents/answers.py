@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
@@ -122,7 +122,8 @@ def _bugs(rows: Iterable[Finding]) -> dict[int, list[dict[str, str]]]:
 @tool(
     "sick_jobs",
     "Which jobs are in trouble",
-    "Jobs that run, the worst first, each with its worst open finding. Start here.",
+    "Jobs that run, the worst first, each with its worst open finding; and open findings of jobs "
+    "that ended, and of clusters and storage. Start here.",
     {
         "cluster": "only of this cluster",
     },
@@ -135,6 +136,10 @@ def sick_jobs(cluster: str = "") -> dict[str, Any]:
     worst = list(in_trouble.order_by(worst_first(), "id")[:MOST_JOBS])
     reason_by_job = reasons(worst)
     findings = Finding.objects.in_bulk([reason.pk for reason in reason_by_job.values()])
+    of_one_that_runs = rows.filter(cluster=OuterRef("cluster"), job_id=OuterRef("job_id"))
+    others = Finding.objects.open().filter(~Exists(of_one_that_runs))
+    if cluster:
+        others = others.filter(cluster=cluster)
     return {
         "jobs_that_run": rows.count(),
         "in_trouble_or_unknown": in_trouble.count(),
@@ -146,6 +151,15 @@ def sick_jobs(cluster: str = "") -> dict[str, Any]:
                 else None,
             }
             for job in worst
+        ],
+        "other_findings": [
+            {
+                "cluster": row.cluster,
+                "job": quoted(row.job_name),
+                "job_id": row.job_id,
+                **_finding(row),
+            }
+            for row in others.worst_first()[:MOST_FINDINGS]
         ],
         "note": "health is 0 to 100; null is unknown, which is not healthy",
     }
@@ -180,7 +194,8 @@ def why(cluster: str, job: str) -> dict[str, Any]:
 @tool(
     "evidence",
     "What a finding rests on",
-    "Every figure of a finding with its unit, threshold and instant, and what it concerns as well.",
+    "Every figure of a finding with its unit and threshold, which subtasks and hosts it names, and "
+    "what else it concerns.",
     {
         "finding": "its number",
     },
@@ -198,6 +213,8 @@ def evidence(finding: str) -> dict[str, Any]:
         **_finding(row),
         "figures": _figures(row.evidence),
         "subject": quoted(row.subject),
+        "hosts": list(row.named_hosts.values_list("host", flat=True)),
+        "facts": {"quoted": row.data},
         "concerns": related,
         "known_bugs": _bugs([row]),
     }
