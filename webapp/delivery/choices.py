@@ -6,9 +6,14 @@ from webapp.lib.translations import gettext_lazy as _
 class FormatName(models.TextChoices):
     WEIR = "weir", _("Weir JSON (signed)")
     SLACK = "slack", "Slack"
-    PAGERDUTY = "pagerduty", "PagerDuty"
+    TEAMS = "teams", "Microsoft Teams"
+    DISCORD = "discord", "Discord"
+    TELEGRAM = "telegram", "Telegram"
     FEISHU = "feishu", "Feishu / Lark"
     DINGTALK = "dingtalk", "DingTalk"
+    PAGERDUTY = "pagerduty", "PagerDuty"
+    JSM = "jsm", "Jira Service Management"
+    INCIDENTIO = "incidentio", "incident.io"
     EMAIL = "email", _("E-mail")
 
 

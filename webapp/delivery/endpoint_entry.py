@@ -121,6 +121,9 @@ def _target(
         if not endpoint.url_encrypted or (endpoint.pk and endpoint.format != entered.format):
             errors["url"] = gettext("Give the address it is sent to.")
         return None
+    if (part := FORMATS[entered.format].address_has) not in url:
+        errors["url"] = gettext("The address must contain %(part)s.") % {"part": part}
+        return None
     try:
         return check_target(url, rules)
     except RefusedTarget as refused:

@@ -33,7 +33,9 @@ class EndpointForm(forms.Form):
         label=_("Address"),
         widget=forms.TextInput(attrs={**_HIDDEN, "placeholder": "https://…"}),
         help_text=_(
-            "Where it is POSTed to. For PagerDuty it may stay empty, for e-mail it has no meaning."
+            "Where it is POSTed to. For PagerDuty and Jira Service Management it may stay empty, "
+            "for e-mail it has no meaning. Telegram: https://api.telegram.org/bot…/sendMessage"
+            "?chat_id=…"
         ),
     )
     credential = forms.CharField(
@@ -41,7 +43,10 @@ class EndpointForm(forms.Form):
         max_length=LONGEST_CREDENTIAL,
         label=_("Key or sign-in"),
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
-        help_text=_("PagerDuty: the integration key. Feishu, DingTalk: the signing key."),
+        help_text=_(
+            "PagerDuty: the integration key. Jira Service Management: the API key. incident.io: "
+            "the token. Feishu, DingTalk: the signing key."
+        ),
     )
     forget_credential = forms.BooleanField(required=False, label=_("Remove the stored key"))
     emails = forms.CharField(

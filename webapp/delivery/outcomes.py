@@ -1,5 +1,6 @@
 """Stores what an answer means for the delivery and its endpoint, under the fence of the claim."""
 
+import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
@@ -41,7 +42,8 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
     process claimed the row.
     """
     failure = failure_of(row, answer)
-    pause = retries.pause_of(answer.retry_after, now) if answer.retry_after and failure else None
+    asked = answer.retry_after or format_of(row).pause_in(answer.body)
+    pause = retries.pause_of(asked, now) if asked and failure else None
     next_attempt_at = None
     if failure not in FINAL and answer.status != GONE:
         next_attempt_at = retries.next_attempt(row.tries + 1, now, pause)
@@ -156,7 +158,7 @@ def _secrets_of(row: Delivery, now: datetime) -> list[str]:
     secrets = [
         url,
         path,
-        *path.replace("?", "/").replace("&", "/").split("/"),
+        *re.split(r"[/?&=:]", path),
         endpoint.credential,
         *endpoint.secrets_at(now),
     ]

@@ -1,4 +1,6 @@
-from webapp.delivery.notices import FIRING, Notice, NoticeAlert
+from webapp.delivery.notices import FIRING, RESOLVED, Notice, NoticeAlert
+
+_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
 
 def title_of(notice: Notice) -> str:
@@ -21,16 +23,23 @@ def title_of(notice: Notice) -> str:
 
 def leading(notice: Notice) -> NoticeAlert | None:
     """The worst alert with the notice's status; of equally severe ones, a changed one."""
-    order = {"critical": 0, "warning": 1, "info": 2}
     ranked = sorted(
         notice.alerts,
         key=lambda alert: (
             alert.status != notice.status,
-            order.get(alert.severity, 3),
+            _ORDER.get(alert.severity, 3),
             alert.uid not in notice.changed,
         ),
     )
     return ranked[0] if ranked else None
+
+
+def severity_of(notice: Notice) -> str:
+    """The worst severity of its alerts that fire; :data:`RESOLVED` if none does."""
+    if notice.status != FIRING:
+        return RESOLVED
+    lead = leading(notice)
+    return lead.severity if lead and lead.severity in _ORDER else "warning"
 
 
 def one_line(text: str) -> str:

@@ -138,5 +138,93 @@ DINGTALK = _object(
     at=_object([], isAtAll={"type": "boolean"}, atMobiles={"type": "array"}),
 )
 
+_TEXT_BLOCK = _object(
+    ["type", "text"],
+    type={"const": "TextBlock"},
+    text=_text(),
+    wrap={"type": "boolean"},
+    size={"enum": ["small", "default", "medium", "large", "extraLarge"]},
+    weight={"enum": ["lighter", "default", "bolder"]},
+    color={"enum": ["default", "dark", "light", "accent", "good", "warning", "attention"]},
+)
+_ADAPTIVE_CARD = _object(
+    ["type", "version", "body"],
+    type={"const": "AdaptiveCard"},
+    version={"pattern": "^1[.][0-5]$"},
+    body={"type": "array", "minItems": 1, "items": _TEXT_BLOCK},
+    **{"$schema": {"const": "http://adaptivecards.io/schemas/adaptive-card.json"}},
+)
+TEAMS = _object(
+    ["type", "attachments"],
+    type={"const": "message"},
+    attachments={
+        "type": "array",
+        "minItems": 1,
+        "maxItems": 1,
+        "items": _object(
+            ["contentType", "content"],
+            contentType={"const": "application/vnd.microsoft.card.adaptive"},
+            contentUrl={"type": "null"},
+            content=_ADAPTIVE_CARD,
+        ),
+    },
+)
 
-MOST_BYTES = {"pagerduty": 512 << 10, "feishu": 20_000, "dingtalk": 20_000, "slack": 200_000}
+DISCORD = _object(
+    ["content", "embeds", "allowed_mentions"],
+    content=_text(2_000),
+    embeds={
+        "type": "array",
+        "minItems": 1,
+        "maxItems": 10,
+        "items": _object(
+            ["description"],
+            description=_text(4_096),
+            color={"type": "integer", "minimum": 0, "maximum": 0xFFFFFF},
+            timestamp=_DATE,
+        ),
+    },
+    allowed_mentions=_object(["parse"], parse={"const": []}),
+)
+
+TELEGRAM = _object(
+    ["chat_id", "text"],
+    chat_id={"type": ["string", "integer"], "pattern": "^(-?[0-9]+|@[A-Za-z0-9_]+)$"},
+    message_thread_id={"type": "integer"},
+    text=_text(4_096),
+    link_preview_options=_object([], is_disabled={"type": "boolean"}),
+)
+
+JSM_CREATE = _object(
+    ["message"],
+    message=_text(130),
+    alias=_text(512),
+    description={"type": "string", "maxLength": 15_000},
+    tags={"type": "array", "maxItems": 20, "items": _text(50)},
+    details={"type": "object", "additionalProperties": {"type": "string"}},
+    entity={"type": "string", "maxLength": 512},
+    source={"type": "string", "maxLength": 100},
+    priority={"enum": ["P1", "P2", "P3", "P4", "P5"]},
+)
+JSM_CLOSE = _object([], source={"type": "string", "maxLength": 100}, note=_text(25_000))
+JSM = {"oneOf": [JSM_CREATE, JSM_CLOSE]}
+
+INCIDENTIO = _object(
+    ["title", "status", "deduplication_key"],
+    title=_text(),
+    status={"enum": ["firing", "resolved"]},
+    deduplication_key=_text(),
+    description={"type": "string"},
+    metadata={"type": "object"},
+    source_url={"type": "string", "format": "uri"},
+)
+
+
+MOST_BYTES = {
+    "pagerduty": 512 << 10,
+    "feishu": 20_000,
+    "dingtalk": 20_000,
+    "slack": 200_000,
+    "teams": 21_000,
+    "incidentio": 512 << 10,
+}

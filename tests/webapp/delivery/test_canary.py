@@ -43,6 +43,11 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(
         f"/garbage/{CANARY}",
         f"/410/{CANARY}",
         f"/301/{CANARY}",
+        f"/202/{CANARY}",
+        f"/404/{CANARY}",
+        f"/400/bot1:{CANARY}/sendMessage?chat_id=1",
+        f"/422/{CANARY}",
+        f"/429/{CANARY}",
     ]
     names = [
         "weir",
@@ -51,6 +56,11 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(
         "dingtalk",
         "feishu",
         "weir",
+        "teams",
+        "discord",
+        "telegram",
+        "jsm",
+        "incidentio",
     ]
     try:
         for path, name in zip(paths, names, strict=True):

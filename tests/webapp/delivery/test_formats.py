@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from email.header import decode_header, make_header
 from typing import Any
@@ -31,6 +32,11 @@ SCHEMAS: dict[str, Any] = {
     "pagerduty": published.PAGERDUTY,
     "feishu": published.FEISHU,
     "dingtalk": published.DINGTALK,
+    "teams": published.TEAMS,
+    "discord": published.DISCORD,
+    "telegram": published.TELEGRAM,
+    "jsm": published.JSM,
+    "incidentio": published.INCIDENTIO,
 }
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -38,10 +44,13 @@ HOSTILE = [
     "x" * 5_000,
     "\u202egnp.exe\u202c",
     "<!channel> <@U123> @all <at id=all></at>",
+    "@everyone <@&7> <at>olga@example.org</at>",
     "[click](https://evil.example.org) ![x](https://evil.example.org/p.png)",
     "a\r\nBcc: victim@example.org\r\n\r\nbody",
     "nul\x00 and half \ud83d pair",
     "界" * 3_000,
+    "😀" * 3_000,
+    '"' * 3_000,
     "*_`~|>#",
     "",
 ]
@@ -50,7 +59,7 @@ HOSTILE = [
 def outgoing(name: str, told: Notice, at: datetime = AT, **fields: Any) -> Outgoing:
     to = Addressee(
         **{
-            "url": "https://receiver.example.org/hook?key=k",
+            "url": "https://receiver.example.org/hook?key=k&chat_id=-1001",
             "message_id": "msg_1",
             "credential": "s3cret",
             **fields,
@@ -148,6 +157,15 @@ def test_no_text_breaks_a_format_of_counted_bytes(text: str, count: int) -> None
     told = hostile(text, count)
     assert len(outgoing("feishu", told).body) <= 20_000
     assert len(outgoing("dingtalk", told).body) <= 20_000
+    assert len(outgoing("teams", told).body) <= 21_000
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_where_letters_may_be_counted_in_utf_16_the_texts_fit_all_the_same(text: str) -> None:
+    told = hostile(text, count=60)
+    description = document("discord", told)["embeds"][0]["description"]
+    for written in (description, document("telegram", told)["text"]):
+        assert len(written.encode("utf-16-le")) <= 2 * 4_096
 
 
 def test_slack_mentions_nobody_and_links_nowhere_because_of_a_name() -> None:
@@ -160,12 +178,58 @@ def test_slack_mentions_nobody_and_links_nowhere_because_of_a_name() -> None:
             assert all(part.startswith("https://weir.example.org/") for part in told.split("<")[1:])
 
 
-def test_the_bots_of_markdown_load_no_picture_and_link_only_to_weir() -> None:
+def in_dingtalk(told: Notice) -> str:
+    return str(document("dingtalk", told)["markdown"]["text"])
+
+
+def in_teams(told: Notice) -> str:
+    title, text = document("teams", told)["attachments"][0]["content"]["body"]
+    assert not set(title["text"]) & set("<>[]*`")
+    return str(text["text"])
+
+
+def in_incidentio(told: Notice) -> str:
+    return str(document("incidentio", told)["description"])
+
+
+@pytest.mark.parametrize("written", [in_dingtalk, in_teams, in_incidentio])
+def test_formats_of_markdown_load_no_picture_and_link_only_to_weir(
+    written: Callable[[Notice], str],
+) -> None:
     for text in HOSTILE:
-        content = document("dingtalk", hostile(text))["markdown"]["text"]
+        content = written(hostile(text))
         assert "![" not in content
         assert "<" not in content
         assert all(part.startswith("(https://weir.example.org/") for part in content.split("]")[1:])
+
+
+def test_discord_mentions_nobody_and_links_only_to_weir() -> None:
+    for text in HOSTILE:
+        found = document("discord", hostile(text))
+        assert found["allowed_mentions"] == {"parse": []}
+        for written in (found["content"], found["embeds"][0]["description"]):
+            bare = re.sub(r"\\.", "", written)
+            assert not set(bare) & set("@<`~|#")
+            assert all(
+                part.startswith("(https://weir.example.org/") for part in bare.split("]")[1:]
+            )
+
+
+def test_telegram_mentions_nobody() -> None:
+    for text in HOSTILE:
+        found = document("telegram", hostile(text))
+        assert "@" not in found["text"]
+        assert "parse_mode" not in found
+
+
+def test_alerts_of_jira_contain_no_html() -> None:
+    for text in HOSTILE:
+        for status in ("firing", "resolved"):
+            told = notice(alert(title=text, job_name=text, cause=text, status=status))
+            found = document("jsm", told)
+            assert "<" not in "".join(
+                found.get(name, "") for name in ("message", "description", "note")
+            )
 
 
 def test_feishu_shows_plain_text_only() -> None:
@@ -192,6 +256,44 @@ def test_pagerduty_has_one_incident_a_group() -> None:
         document("pagerduty", hostile("x" * 5_000))["dedup_key"]
         != document("pagerduty", hostile("x" * 4_999))["dedup_key"]
     )
+
+
+def test_jira_has_one_alert_a_group_which_is_closed_by_its_alias() -> None:
+    first = outgoing("jsm", notice(alert()), url="https://jsm.example.org/v2/alerts")
+    last = outgoing(
+        "jsm", notice(alert(status="resolved")), url="https://jsm.example.org/v2/alerts/"
+    )
+    alias = json.loads(first.body)["alias"]
+    assert first.url == "https://jsm.example.org/v2/alerts"
+    assert last.url == f"{first.url}/{alias}/close?identifierType=alias"
+    jsonschema.validate(json.loads(first.body), published.JSM_CREATE)
+    jsonschema.validate(json.loads(last.body), published.JSM_CLOSE)
+    for text in ("x/y" * 2_000, "界/?#"):
+        assert re.fullmatch(r"[a-z0-9-]{1,512}", document("jsm", hostile(text))["alias"])
+
+
+def test_incidentio_has_one_alert_a_group() -> None:
+    first = document("incidentio", notice(alert()))
+    last = document("incidentio", notice(alert(status="resolved")))
+    assert (first["status"], last["status"]) == ("firing", "resolved")
+    assert first["deduplication_key"] == last["deduplication_key"]
+    other = document("incidentio", notice(alert(family="restart")))
+    assert other["deduplication_key"] != first["deduplication_key"]
+
+
+def test_alert_services_can_route_by_the_labels_of_a_job() -> None:
+    told = notice(alert(labels={"team": "payments", "family": "another"}))
+    for facts in (document("jsm", told)["details"], document("incidentio", told)["metadata"]):
+        assert (facts["team"], facts["family"]) == ("payments", "checkpoint")
+    many = {f"label {number}": "x" * 5_000 for number in range(100)}
+    details = document("jsm", notice(alert(labels=many)))["details"]
+    assert sum(len(name) + len(value) for name, value in details.items()) <= 8_000
+
+
+@pytest.mark.parametrize(("severity", "priority"), [("critical", "P1"), ("info", "P5")])
+def test_the_priority_in_jira_follows_from_the_worst_severity(severity: str, priority: str) -> None:
+    told = notice(alert(severity="info"), alert(severity=severity), alert(status="resolved"))
+    assert document("jsm", told)["priority"] == priority
 
 
 def test_pagerduty_shows_the_worst_severity() -> None:
@@ -227,6 +329,11 @@ def test_dingtalk_is_signed_in_the_address() -> None:
         ("dingtalk", b'{"errcode": 0, "errmsg": "ok"}', True),
         ("dingtalk", b'{"errcode": 310000, "errmsg": "keywords not in content"}', False),
         ("slack", b"ok", True),
+        ("teams", b"", True),
+        ("telegram", b'{"ok": true, "result": {"message_id": 42}}', True),
+        ("telegram", b'{"ok": false, "error_code": 400, "description": "chat not found"}', False),
+        ("telegram", b"ok", False),
+        ("dingtalk", b"[" * 60_000, False),
     ],
 )
 def test_answers_are_read_as_documented(name: str, body: bytes, taken: bool) -> None:

@@ -61,7 +61,7 @@ def test_a_new_secret_lets_the_former_sign_for_a_day(operator: Client) -> None:
     assert old not in shown
 
 
-@pytest.mark.parametrize("name", ["pagerduty", "feishu", "dingtalk"])
+@pytest.mark.parametrize("name", ["pagerduty", "jsm", "incidentio", "feishu", "dingtalk"])
 def test_a_stored_key_does_not_go_with_a_changed_address(operator: Client, name: str) -> None:
     found = endpoint(
         "https://8.8.8.8/kept",
@@ -127,6 +127,9 @@ def test_a_change_without_an_address_keeps_the_stored_one(operator: Client) -> N
         ({"url": "http://8.8.8.8/"}, "https://"),
         ({"url": ""}, "Give the address"),
         ({"format": "pagerduty", "url": ""}, "routing"),
+        ({"format": "jsm", "url": ""}, "API key"),
+        ({"format": "incidentio"}, "Token"),
+        ({"format": "telegram", "url": "https://8.8.8.8/bot1:x/sendMessage"}, "chat_id="),
         ({"format": "email", "emails": "nobody"}, "mail addresses"),
         ({"matchers": "nonsense"}, "is not a matcher"),
         ({"matchers": 'job=~"(unclosed"'}, "RE2"),

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from tests.webapp.builders import cluster
 from webapp.alerting.models import RuleSetting, Silence
+from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Endpoint
 from webapp.findings.models import ThresholdOverride
 from webapp.fleet.models import Cluster
@@ -420,6 +421,24 @@ def test_an_address_that_the_page_refuses_is_refused(
     with pytest.raises(CommandError, match="WEIR_WEBHOOK_ALLOWED_NETWORKS") as refused:
         apply(everything())
     assert refused.value.returncode == 2 and not Endpoint.objects.exists()
+
+
+def test_each_kind_of_receiver_is_declared_with_references_to_its_secrets(
+    apply: Apply, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK", "http://127.0.0.1:8999/bot1:canary/sendMessage?chat_id=-1001")
+    monkeypatch.setenv("KEY", "canary-key")
+    endpoints = [
+        {"name": name, "format": name, "url": {"env": "HOOK"}}
+        | ({"credential": {"env": "KEY"}} if form.credential_required else {})
+        for name, form in FORMATS.items()
+        if name not in ("weir", "email")
+    ]
+    apply({"endpoints": endpoints})
+    assert apply() == "Nothing changed.\n"
+    assert {row.credential for row in Endpoint.objects.all()} == {"", "canary-key"}
+    call_command("export", str(tmp_path / "exported"))
+    assert "canary" not in (tmp_path / "exported" / "endpoints.yaml").read_text()
 
 
 def test_two_exported_secrets_never_share_a_variable(

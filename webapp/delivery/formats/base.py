@@ -48,6 +48,8 @@ class Format:
     name: str
     render: Render
     refused: Callable[[bytes], str] = lambda _body: ""
+    pause_in: Callable[[bytes], str] = lambda _body: ""
+    """Reads the body of a refusal: the seconds of pause that it asks for, as in ``retry-after``."""
     keeps_state: bool = False
     for_machines: bool = False
     """Weir signs. Machines get every alert, in parts if needed; people get the first alerts."""
@@ -55,6 +57,8 @@ class Format:
     """Label of the receiver's credential; "" if it has none."""
     credential_required: bool = False
     default_url: str = ""
+    address_has: str = ""
+    """A part without which an address is refused."""
 
 
 def json_body(document: Mapping[str, Any] | list[Any]) -> bytes:

@@ -1,9 +1,12 @@
-"""For the formats of bots, which always answer 200 and have the result in the body."""
+"""For the formats of bots: Markdown, and results in the body of an answer."""
 
 import json
+import math
 from collections.abc import Callable
+from typing import Any
 
-from webapp.delivery.formats.texts import line
+from webapp.delivery.formats.texts import block, line, mark
+from webapp.delivery.notices import NoticeAlert
 
 _WIDE = str.maketrans(
     {
@@ -27,15 +30,45 @@ def widened(text: str) -> str:
     return text.translate(_WIDE)
 
 
+def linked_block(
+    alert: NoticeAlert, escape: Callable[[str], str] = widened, bullet: str = "- "
+) -> str:
+    """In Markdown; the title links to the page of the alert."""
+    title = escape(line(alert.title, 250))
+    link = alert.links.get("alert", "").replace("(", "%28").replace(")", "%29")
+    head = f"**{mark(alert)}** " + (f"[{title}]({link})" if link else title)
+    return block(alert, head, escape, "**Next:**", bullet)
+
+
+def with_query(url: str, query: str) -> str:
+    return f"{url}{'&' if '?' in url else '?'}{query}"
+
+
+def fields_of(body: bytes) -> dict[str, Any]:
+    """Of an answer that is a JSON object; empty if it is something else."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def pause_in(body: bytes) -> str:
+    """``retry_after`` of Discord, or of Telegram's ``parameters``, in whole seconds; "" if there is
+    none.
+    """
+    answer = fields_of(body)
+    inner = answer.get("parameters")
+    seconds = (inner if isinstance(inner, dict) else answer).get("retry_after")
+    is_valid = isinstance(seconds, (int, float)) and 0 <= seconds < 1e9
+    return str(math.ceil(seconds)) if is_valid else ""
+
+
 def code_is_zero(*names: str) -> Callable[[bytes], str]:
     """A reader of answers: "" if the first field of ``names`` that is present is 0."""
 
     def refused(body: bytes) -> str:
-        try:
-            answer = json.loads(body)
-        except ValueError:
-            return "unreadable_answer"
-        fields = answer if isinstance(answer, dict) else {}
+        fields = fields_of(body)
         code = next((fields[name] for name in names if name in fields), None)
         if code is None:
             return "unreadable_answer"

@@ -7,9 +7,9 @@ from datetime import datetime
 from urllib.parse import quote
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.formats.bots import code_is_zero, widened
-from webapp.delivery.formats.texts import block, cut, cut_bytes, fit_texts, line, mark
-from webapp.delivery.notices import Notice, NoticeAlert
+from webapp.delivery.formats.bots import code_is_zero, linked_block, widened, with_query
+from webapp.delivery.formats.texts import cut, cut_bytes, fit_texts
+from webapp.delivery.notices import Notice
 from webapp.delivery.titles import title_of
 from webapp.lib.translations import gettext_lazy as _
 
@@ -21,18 +21,11 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = cut(title_of(notice), 120)
     # In DingTalk's Markdown, only two spaces and a line end begin a new line.
     text = f"### Weir: {widened(title)}\n\n" + fit_texts(
-        notice, _block, MOST_BYTES, _bytes
+        notice, linked_block, MOST_BYTES, _bytes
     ).replace("\n", "  \n")
     message = {"title": f"Weir: {title}", "text": cut_bytes(text, MOST_BYTES)}
     document = {"msgtype": "markdown", "markdown": message, "at": {"isAtAll": False}}
     return Outgoing(signed_url(to.url, to.credential, at), json_body(document), JSON)
-
-
-def _block(alert: NoticeAlert) -> str:
-    title = widened(line(alert.title, 250))
-    link = alert.links.get("alert", "").replace("(", "%28").replace(")", "%29")
-    head = f"**{mark(alert)}** " + (f"[{title}]({link})" if link else title)
-    return block(alert, head, widened, "**Next:**", "- ")
 
 
 def signed_url(url: str, secret: str, at: datetime) -> str:
@@ -40,7 +33,7 @@ def signed_url(url: str, secret: str, at: datetime) -> str:
         return url
     timestamp_ms = int(at.timestamp() * 1000)
     sign = quote(signature(secret, timestamp_ms), safe="")
-    return f"{url}{'&' if '?' in url else '?'}timestamp={timestamp_ms}&sign={sign}"
+    return with_query(url, f"timestamp={timestamp_ms}&sign={sign}")
 
 
 def signature(secret: str, timestamp_ms: int) -> str:

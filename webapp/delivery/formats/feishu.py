@@ -9,13 +9,13 @@ from typing import Any
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.bots import code_is_zero
 from webapp.delivery.formats.texts import block, cut, cut_bytes, fit_texts, line, mark
-from webapp.delivery.notices import FIRING, Notice, NoticeAlert
-from webapp.delivery.titles import leading, title_of
+from webapp.delivery.notices import RESOLVED, Notice, NoticeAlert
+from webapp.delivery.titles import leading, severity_of, title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 18_000
 """Feishu's limit is 20 KB."""
-_COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
+_COLOURS = {"critical": "red", "warning": "orange", "info": "blue", RESOLVED: "green"}
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
@@ -37,7 +37,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
         "config": {"wide_screen_mode": True},
         "header": {
             "title": {"tag": "plain_text", "content": cut(title_of(notice), 200)},
-            "template": _colour(notice),
+            "template": _COLOURS[severity_of(notice)],
         },
         "elements": elements,
     }
@@ -64,13 +64,6 @@ def signature(secret: str, timestamp_s: int) -> str:
 def _signature_fields(secret: str, at: datetime) -> dict[str, str]:
     timestamp_s = int(at.timestamp())
     return {"timestamp": str(timestamp_s), "sign": signature(secret, timestamp_s)} if secret else {}
-
-
-def _colour(notice: Notice) -> str:
-    if notice.status != FIRING:
-        return "green"
-    lead = leading(notice)
-    return _COLOURS.get(lead.severity, "orange") if lead else "orange"
 
 
 FORMAT = Format(

@@ -2,13 +2,13 @@
 group.
 """
 
-import hashlib
 from datetime import datetime
 from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.texts import (
     cut,
+    dedup_key,
     evidence,
     first_alerts,
     line,
@@ -18,12 +18,11 @@ from webapp.delivery.formats.texts import (
     period,
 )
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
-from webapp.delivery.titles import leading, title_of
+from webapp.delivery.titles import leading, severity_of, title_of
 from webapp.lib.translations import gettext_lazy as _
 
 URL = "https://events.pagerduty.com/v2/enqueue"
-LONGEST_SUMMARY, LONGEST_KEY = 1_024, 255
-_RANK = {"critical": 2, "warning": 1, "info": 0}
+LONGEST_SUMMARY = 1_024
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
@@ -47,21 +46,12 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     return Outgoing(to.url or URL, json_body(event), JSON)
 
 
-def dedup_key(group: str) -> str:
-    key = f"weir/{line(group, 10_000)}"
-    if len(key) <= LONGEST_KEY:
-        return key
-    return f"weir/{hashlib.sha256(group.encode(errors='replace')).hexdigest()}"
-
-
 def _payload(notice: Notice, lead: NoticeAlert | None) -> dict[str, Any]:
     alerts, more = first_alerts(notice)
-    severities = [alert.severity for alert in notice.alerts if alert.status == FIRING]
-    worst = max(severities, key=lambda severity: _RANK.get(severity, 0), default="warning")
     return {
         "summary": cut(title_of(notice), LONGEST_SUMMARY),
         "source": line(notice.cluster or "storage", 255),
-        "severity": worst if worst in _RANK else "warning",
+        "severity": severity_of(notice),
         **({"timestamp": lead.starts_at.isoformat(timespec="milliseconds")} if lead else {}),
         **({"component": line(lead.job_name or lead.subject, 255)} if lead else {}),
         "group": line(notice.group, 255),

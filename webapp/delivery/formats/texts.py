@@ -1,13 +1,17 @@
 """Parts of notices as texts of limited length. The formats escape them."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
-from webapp.delivery.titles import one_line
+from webapp.delivery.titles import leading, one_line, severity_of
 
 CUT = " … (cut)"
 MOST_SHOWN = 10
 """Alerts that people get as text; further alerts are counted."""
+LONGEST_KEY = 255
+MOST_LABELS = 15
+UTF16 = "utf-16-le"
 
 SHAPES = {"critical": "▲", "warning": "◆", "info": "○"}
 
@@ -16,11 +20,12 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - len(CUT)].rstrip() + CUT
 
 
-def cut_bytes(text: str, most: int) -> str:
-    raw = text.encode(errors="replace")
+def cut_bytes(text: str, most: int, encoding: str = "utf-8") -> str:
+    raw = text.encode(encoding, errors="replace")
     if len(raw) <= most:
-        return raw.decode()
-    return raw[: most - len(CUT.encode())].decode(errors="ignore").rstrip() + CUT
+        return raw.decode(encoding)
+    kept = raw[: most - len(CUT.encode(encoding))]
+    return kept.decode(encoding, errors="ignore").rstrip() + CUT
 
 
 def line(text: str, most: int = 300) -> str:
@@ -129,3 +134,33 @@ def fit_texts(
             break
         blocks.append(text)
     return "\n\n".join(blocks) + (f"\n\n… and {more} more." if more else "")
+
+
+def fit_units(notice: Notice, text_of: Callable[[NoticeAlert], str], most: int) -> str:
+    """As :func:`fit_texts`, cut to ``most`` units of UTF-16: a receiver may count them or letters."""
+    text = fit_texts(
+        notice, text_of, most, lambda text: len(text.encode(UTF16, errors="replace")) // 2
+    )
+    return cut_bytes(text, 2 * most, UTF16)
+
+
+def dedup_key(group: str) -> str:
+    """By which alert services know that notices are about the same group."""
+    key = f"weir/{line(group, 10_000)}"
+    return key if len(key) <= LONGEST_KEY else f"weir/{digest(group)}"
+
+
+def digest(group: str) -> str:
+    return hashlib.sha256(group.encode(errors="replace")).hexdigest()
+
+
+def routing_facts(notice: Notice) -> dict[str, str]:
+    """What alert services route by: labels of the leading alert, and what it is about."""
+    lead = leading(notice)
+    facts = {"cluster": notice.cluster, "family": notice.family, "severity": severity_of(notice)}
+    if lead:
+        labels = dict(list(lead.labels.items())[:MOST_LABELS])
+        facts = {**labels, **facts, "job": lead.job_name, "rule": lead.rule}
+        facts["runbook"] = lead.links.get("runbook", "")
+    lines = {line(name, 50): line(value, 255) for name, value in facts.items()}
+    return {name: value for name, value in lines.items() if name and value}

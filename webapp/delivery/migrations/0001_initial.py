@@ -28,9 +28,14 @@ class Migration(migrations.Migration):
                         choices=[
                             ("weir", "Weir JSON (signed)"),
                             ("slack", "Slack"),
-                            ("pagerduty", "PagerDuty"),
+                            ("teams", "Microsoft Teams"),
+                            ("discord", "Discord"),
+                            ("telegram", "Telegram"),
                             ("feishu", "Feishu / Lark"),
                             ("dingtalk", "DingTalk"),
+                            ("pagerduty", "PagerDuty"),
+                            ("jsm", "Jira Service Management"),
+                            ("incidentio", "incident.io"),
                             ("email", "E-mail"),
                         ],
                         default="weir",
@@ -55,7 +60,7 @@ class Migration(migrations.Migration):
                     models.TextField(
                         blank=True,
                         editable=False,
-                        help_text="routing key of PagerDuty, signing key of a bot",
+                        help_text="key of an alert service, signing key of a bot",
                     ),
                 ),
                 (

@@ -24,7 +24,7 @@ class Endpoint(models.Model):
     credential_encrypted = models.TextField(
         blank=True,
         editable=False,
-        help_text="routing key of PagerDuty, signing key of a bot",
+        help_text="key of an alert service, signing key of a bot",
     )
     secret_encrypted = models.TextField(blank=True, editable=False, help_text="signs what is sent")
     previous_secret_encrypted = models.TextField(blank=True, editable=False)
