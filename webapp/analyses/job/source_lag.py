@@ -272,7 +272,7 @@ FED_BY = message(
     "Read of a real source: pendingRecords, currentFetchEventTimeLag, currentEmitEventTimeLag, "
     "watermarkLag and sourceIdleTime, which a source of the lab reported on Flink 1.20 and 2.3; of "
     "Flink's Kafka source on 2.3 with a broker that speaks Kafka's protocol (Tansu) also "
-    "records-lag-max, commits of offsets, watermark alignment, and splits that it pauses. By its "
+    "records-lag-max, committed offsets, watermark alignment, and splits that it pauses. By its "
     "documentation and source code alone: millisBehindLatest of Kinesis."
 )
 
