@@ -53,7 +53,7 @@ read.
 READ = sorted(
     (rule.id, kind)
     for rule in registry.all_rules().values()
-    for kind in rule.reads - NOT_RECORDED - ONLY_IN_INCIDENTS - ONLY_IN_FIELD
+    for kind in {*rule.reads} - NOT_RECORDED - ONLY_IN_INCIDENTS - ONLY_IN_FIELD
 )
 
 
