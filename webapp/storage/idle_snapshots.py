@@ -108,7 +108,7 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
     for snapshot, job_ids in _restored_jobs().items():
         if (directory := owner_directory(snapshot)) in directories:
             needed_by[directory] |= set(job_ids)
-    states = {
+    states: dict[tuple[str, str], str | None] = {
         job.key: job.state
         for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "state")
     }

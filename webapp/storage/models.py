@@ -437,7 +437,7 @@ class OperatorStateSize(JobInRoot):
         return f"{self.operator_id} in {self.metadata_path}"
 
 
-AUDIT_MODELS: dict[str, type[AuditRow]] = {
+AUDIT_MODELS: dict[str, type[models.Model]] = {
     "storage_root": RootFigures,
     "storage_verdict": VerdictFigures,
     "storage_job": JobStorage,

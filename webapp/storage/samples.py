@@ -126,7 +126,7 @@ def job_samples(
             written_files = files_by_directory(
                 CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids)
             )
-            current = {
+            current: dict[tuple[str, str], JobCurrent] = {
                 job.key: job for job in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")
             }
             for row in chunk:

@@ -144,7 +144,9 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
         .only(*_JOB)
         .order_by("cluster", "name", "id")
     )
-    storages = {job.key: _storage(job.last_completed_path) for job in running}
+    storages: dict[tuple[str, str], str] = {
+        job.key: _storage(job.last_completed_path) for job in running
+    }
     snapshots = _snapshots(storages)
     replicas = {(copy.cluster, copy.job_id): copy for copy in Replica.objects.all()}
     settings, rates = Settings(as_plain()), copy_rates(now)

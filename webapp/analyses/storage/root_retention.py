@@ -156,7 +156,7 @@ def _running(figures: RootFigures, oldest: Mapping[str, datetime]) -> tuple[Runn
     ).exclude(job_id="")
     storages = list(rows.order_by("-bytes", "-id")[:MOST_ROWS])
     fields = ("cluster", "job_id", "checkpoint_config", "configuration")
-    jobs = {
+    jobs: dict[tuple[str, str], JobCurrent] = {
         job.key: job
         for job in JobCurrent.objects.filter(job_id__in=[row.job_id for row in storages]).only(
             *fields
