@@ -49,7 +49,7 @@ class Moment:
     trigger_ms: int | None = None
 
 
-def _timeline(
+def timeline(
     events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], time_range: TimeRange
 ) -> dict[str, Any]:
     """Context of the time line of a host or a TaskManager, newest first. At most four queries."""
@@ -188,7 +188,7 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "other_clusters": [name for name in known if name not in clusters],
         "counts": lookup.counts_of(host, clusters, start, end),
         "concentrations": lookup.concentrations(host, clusters, start, end),
-        **_timeline(events, losses, time_range),
+        **timeline(events, losses, time_range),
         "jobs": [
             (job, JOB_BADGES.get(job.job.status, UNKNOWN) if job.job else UNKNOWN) for job in jobs
         ],
@@ -228,7 +228,7 @@ def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> Http
         "host": host,
         "lives": [(life, ended_words(life)) for life in lives],
         "living": bool(lives) and lives[0].ended_at is None,
-        **_timeline(events.filter(host=host), losses, time_range),
+        **timeline(events.filter(host=host), losses, time_range),
     }
     return render(request, "hosts/taskmanager.html", context)
 

@@ -43,6 +43,7 @@ from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.hosts.views import timeline
 from webapp.lib.instants import epoch_ms
 from webapp.lib.scoped_rows import JobKey
+from webapp.lib.timeranges import TimeRange
 from webapp.pipeline.table_models import SERVED
 from webapp.reports.gathering.incident import gather
 from webapp.reports.report_scope import checked
@@ -190,8 +191,8 @@ def test_lost_and_living_taskmanagers_are_the_same_wherever_they_are_told(
         of_host = taskmanagers_of(*place).rows
         assert sum(one.lost_at is not None for one in of_host) == row.losses
         own = lost(*place[2:]).filter(host=row.host)
-        told = timeline(HostEvent.objects.none(), own, *place[2:])
-        assert len(told.moments) == row.losses
+        told = timeline(HostEvent.objects.none(), own, TimeRange(*place[2:], "", ""))
+        assert len(told["moments"]) == row.losses
 
     by_job = {job.job_id: recent_outages(job, last.last_seen_at) for job in recorded.jobs}
     outages = [dead for of_job in by_job.values() for _, dead in of_job]

@@ -67,7 +67,7 @@ def test_every_subtask_has_the_host_and_the_figures_that_flink_told_last(viewer,
     for vertex in of.graph["vertices"]:
         hosts, metrics = told_by_flink(of, vertex["vertex_id"])
         page = viewer.get(address(of, vertex["vertex_id"], "vertex-subtasks"))
-        rows = {row["subtask"]: row for row in page.context["subtasks"]}
+        rows = {row["subtask"]: row for row in page.context["page"]}
         assert {number: row["host"] for number, row in rows.items()} == hosts
         for number, figures in metrics.items():
             for column, metric in READ.items():
@@ -83,7 +83,7 @@ def test_every_subtask_has_the_host_and_the_figures_that_flink_told_last(viewer,
 
 def test_the_panel_shows_the_busiest_first(viewer, of):
     vertex_id = max(of.graph["vertices"], key=lambda one: one["parallelism"])["vertex_id"]
-    shown = viewer.get(address(of, vertex_id)).context["subtasks"]
+    shown = viewer.get(address(of, vertex_id)).context["page"]
     values = [row["busy_ms_per_s"] for row in shown if row["busy_ms_per_s"] is not None]
     assert len(values) > 1 and values == sorted(values, reverse=True)
 

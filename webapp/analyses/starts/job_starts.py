@@ -59,6 +59,7 @@ class Start:
     phases: Sequence[Phase]
     output_gap_ms: int | None
     restored: Restored | None
+    restarts: int | None
     failure: str | None
     lost_taskmanagers: int | None
     tasks: int
@@ -174,6 +175,7 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
                 "begun_at",
                 "running_at",
                 "total_ms",
+                "restarts",
                 "failure",
                 "lost_taskmanagers",
                 "tasks",

@@ -17,6 +17,7 @@ from webapp.config.row_retention import routine
 from webapp.fleet.models import RESTARTS_OF_MARK, JobAnnotation, JobCurrent, JobException
 from webapp.lib.instants import ms_after
 from webapp.lib.outage import Outage
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports import texts
 from webapp.reports.report_scope import ReportScope
 
@@ -75,7 +76,7 @@ class JobFigures:
     signs: tuple[datetime, ...]
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> JobKey:
         return self.job.key
 
     @property
