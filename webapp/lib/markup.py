@@ -9,6 +9,7 @@ from typing import Any
 
 from django.template import Context, Library, Node, NodeList
 from django.template.base import Parser, Token, token_kwargs
+from django.templatetags.static import static
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
@@ -100,6 +101,13 @@ def panel(parser: Parser, token: Token) -> Node:
 def table(parser: Parser, token: Token) -> Node:
     """Options: ``scroll=False``, and attributes of the table."""
     return _Table(parser, token, "rows")
+
+
+@register.simple_tag
+def styles(*names: str) -> SafeString:
+    """Links to ``static/css``."""
+    links = ((static(f"css/{name}.css"),) for name in names)
+    return format_html_join("", '<link rel="stylesheet" href="{}">', links)
 
 
 @register.simple_tag
