@@ -111,10 +111,11 @@ def styles(*names: str) -> SafeString:
 
 
 @register.simple_tag
-def th(name: str, css: str = "", title: str = "") -> SafeString:
+def th(name: str, css: str = "", title: str = "", hidden: bool = False) -> SafeString:
     values = {"class": css, "title": title}
     attributes = _attributes({name: value for name, value in values.items() if value})
-    return format_html('<th scope="col"{}>{}</th>', attributes, name)
+    content = format_html('<span class="visually-hidden">{}</span>', name) if hidden else name
+    return format_html('<th scope="col"{}>{}</th>', attributes, content)
 
 
 @register.tag
