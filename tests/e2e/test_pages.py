@@ -318,7 +318,7 @@ def test_what_is_zoomed_in_on_becomes_the_range_of_the_page_in_place_and_back_le
         chosen = zoomed_in(page)
     assert parse_qs(urlsplit(answer.value.url).query).items() >= chosen.items()
     expect(page.locator("#range-from")).to_have_value(chosen["from"][0])
-    expect(page.locator("#checkpoints-title")).to_contain_text(chosen["from"][0][11:16])
+    expect(page.locator("#checkpoints h2")).to_contain_text(chosen["from"][0][11:16])
     with page.expect_response(lambda answer: "charts/strip" in answer.url):
         page.go_back()
     expect(strip).to_have_attribute("data-chart", whole)
