@@ -1,14 +1,13 @@
 from django.db import models
 
+from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
 
 
 @scoped()
-class CheckpointFact(models.Model):
+class CheckpointFact(JobRow):
     """Serving table ``checkpoint_fact``: one checkpoint or savepoint, from REST and log together."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     checkpoint_id = models.BigIntegerField()
     trigger_time = models.DateTimeField()
     is_savepoint = models.BooleanField(null=True)
@@ -54,7 +53,6 @@ class CheckpointFact(models.Model):
     failure_message = models.TextField(null=True)
     exception = models.TextField(null=True)
     sources = models.CharField(max_length=32, null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -90,11 +88,9 @@ class CheckpointFact(models.Model):
 
 
 @scoped()
-class CheckpointRollup(models.Model):
+class CheckpointRollup(JobRow):
     """Serving table ``checkpoint_rollup``: checkpoints of one job in one hour or day."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     period = models.CharField(max_length=16)
     period_start = models.DateTimeField()
     completed_count = models.BigIntegerField()
@@ -110,7 +106,6 @@ class CheckpointRollup(models.Model):
     end_to_end_p95_ms = models.FloatField(null=True)
     state_bytes_last = models.BigIntegerField(null=True)
     checkpointed_bytes_sum = models.BigIntegerField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -133,18 +128,15 @@ class CheckpointRollup(models.Model):
 
 
 @scoped()
-class CheckpointUpload(models.Model):
+class CheckpointUpload(JobRow):
     """Serving table ``checkpoint_upload``: a checkpoint's upload by the names of RocksDB files."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     checkpoint_id = models.BigIntegerField()
     trigger_time = models.DateTimeField()
     compared_with = models.TextField(null=True)
     kept_bytes = models.BigIntegerField(null=True)
     same_name_bytes = models.BigIntegerField(null=True)
     new_name_bytes = models.BigIntegerField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -163,17 +155,14 @@ class CheckpointUpload(models.Model):
 
 
 @scoped()
-class SizeTrend(models.Model):
+class SizeTrend(JobRow):
     """Serving table ``size_trend``: growth of a job's full state since its last change point."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     from_time = models.DateTimeField(null=True)
     to_time = models.DateTimeField(null=True)
     points = models.BigIntegerField(null=True)
     bytes_per_h = models.FloatField(null=True)
     bytes_per_h_low = models.FloatField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "job_id"], name="size_trend_key")]

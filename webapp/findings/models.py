@@ -6,16 +6,15 @@ from django.utils.translation import gettext
 
 from webapp.findings.choices import FindingState, Severity
 from webapp.fleet.attempts import of_jobs
+from webapp.lib.job_rows import JobRow
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
 
 
 @scoped()
-class FindingOccurrence(models.Model):
+class FindingOccurrence(JobRow):
     """Serving table ``finding_occurrence``: a rule fired for one subject in one judged window."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     rule = models.CharField(max_length=64)
     subject_id = models.CharField(max_length=300)
     window_start = models.DateTimeField()
@@ -32,7 +31,6 @@ class FindingOccurrence(models.Model):
     evidence = MessagesField()
     related = MessagesField()
     data = MessagesField()
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -55,16 +53,13 @@ class FindingOccurrence(models.Model):
 
 
 @scoped()
-class JobJudgement(models.Model):
+class JobJudgement(JobRow):
     """Serving table ``job_judgement``: up to when a job was judged, and what could not be judged."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     judged_to = models.DateTimeField()
     windows = models.JSONField()
     covered = models.JSONField(default=list, help_text="judged minutes of all its life")
     unknowns = MessagesField()
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [

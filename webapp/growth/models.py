@@ -1,18 +1,17 @@
 from django.db import models
 
 from webapp.growth.sorting import SORTS
+from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
 
 
 @scoped()
-class JobGrowth(models.Model):
+class JobGrowth(JobRow):
     """:func:`webapp.growth.trends.figures` of one job under all its ids, over one window.
 
     ``job_id`` is that of its newest attempt.
     """
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     name = models.CharField(max_length=300, null=True)
     attempts = models.JSONField(help_text="its ids, the newest first")
     ended = models.BooleanField()
@@ -26,7 +25,6 @@ class JobGrowth(models.Model):
     uploaded_bytes = models.FloatField(null=True)
     duration_ms_per_day = models.FloatField(null=True)
     days_to_timeout = models.FloatField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [

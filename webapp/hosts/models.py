@@ -1,23 +1,21 @@
 from django.db import models
 
+from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
 
 HOST_LENGTH = 300
 
 
 @scoped()
-class JobHost(models.Model):
+class JobHost(JobRow):
     """Serving table ``job_host``: the subtasks of one job on one host, now or last."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     host = models.CharField(max_length=HOST_LENGTH)
     subtasks = models.BigIntegerField()
     slots = models.BigIntegerField()
     vertices = models.BigIntegerField()
     first_seen_at = models.DateTimeField()
     left_at = models.DateTimeField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -72,11 +70,9 @@ class HostDay(models.Model):
 
 
 @scoped()
-class HostEvent(models.Model):
+class HostEvent(JobRow):
     """Serving table ``host_event``: an event of one job on one host."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     host = models.CharField(max_length=HOST_LENGTH)
     at = models.DateTimeField()
     kind = models.CharField(max_length=32)
@@ -87,7 +83,6 @@ class HostEvent(models.Model):
     checkpoint_id = models.BigIntegerField(null=True)
     trigger_time = models.DateTimeField(null=True)
     detail = models.TextField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [

@@ -2,15 +2,14 @@
 
 from django.db import models
 
+from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
 
 
 @scoped()
-class PressureWindow(models.Model):
+class PressureWindow(JobRow):
     """Serving table ``pressure_window``: buffer usage and time metrics of one vertex."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     vertex_id = models.CharField(max_length=64)
     window_start = models.DateTimeField()
     window_s = models.BigIntegerField()
@@ -47,7 +46,6 @@ class PressureWindow(models.Model):
     emit_lag_ms = models.FloatField(null=True)
     watermark_lag_ms = models.FloatField(null=True)
     source_idle_ms = models.FloatField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -69,11 +67,9 @@ class PressureWindow(models.Model):
 
 
 @scoped()
-class VertexHour(models.Model):
+class VertexHour(JobRow):
     """Records read and emitted by one vertex in one hour, summed up from its measured windows."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     vertex_id = models.CharField(max_length=64)
     period_start = models.DateTimeField()
     vertex_name = models.TextField(null=True)
@@ -88,7 +84,6 @@ class VertexHour(models.Model):
         null=True, help_text="of a source: most records that it had not read"
     )
     emit_lag_ms_max = models.FloatField(null=True, help_text="of a source: largest event-time lag")
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [

@@ -2,6 +2,7 @@ from django.db import models
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
+from webapp.lib.job_rows import JobRow
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import scoped
 
@@ -57,11 +58,9 @@ class LogEvent(models.Model):
 
 
 @scoped()
-class JobException(models.Model):
+class JobException(JobRow):
     """Serving table ``job_exception``: root and concurrent exceptions."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     ts = models.DateTimeField()
     task_key = models.CharField(max_length=300)
     exception_name = models.CharField(max_length=300)
@@ -70,7 +69,6 @@ class JobException(models.Model):
     host = models.TextField(null=True)
     taskmanager_id = models.TextField(null=True)
     is_root = models.BooleanField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -93,17 +91,14 @@ RESTARTS_OF_MARK = Coalesce(Cast(KT("detail__count"), models.BigIntegerField()),
 
 
 @scoped()
-class JobAnnotation(models.Model):
+class JobAnnotation(JobRow):
     """Serving table ``job_annotation``: marks on charts."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     at = models.DateTimeField()
     kind = models.CharField(max_length=64)
     subject = models.CharField(max_length=300)
     label = MessageField(null=True)
     detail = models.JSONField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [

@@ -12,6 +12,7 @@ from webapp.fleet.freshness import late_before
 from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.lib.badges import Badge
+from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
@@ -72,15 +73,13 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
 
 
 @scoped()
-class JobCurrent(models.Model):
+class JobCurrent(JobRow):
     """Serving table ``job_current``. The loader adds ``trouble`` and ``family``,
     :mod:`webapp.findings.job_judgements` health and worst finding,
     :mod:`webapp.storage.auditing.fleet_orphan_bytes` orphans,
     :mod:`webapp.growth.objective_evaluation` burn.
     """
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     name = models.CharField(max_length=300, null=True)
     state = models.CharField(max_length=32, null=True)
     terminal = models.BooleanField(null=True)
@@ -116,7 +115,6 @@ class JobCurrent(models.Model):
     flink_counts = models.JSONField(null=True)
     first_seen_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(null=True)
-    as_of = models.DateTimeField()
 
     trouble = models.PositiveSmallIntegerField(
         default=0, help_text="0 nothing known … 100 the job is gone; orders the fleet page"

@@ -1,14 +1,13 @@
 from django.db import models
 
+from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
 
 
 @scoped()
-class JobStart(models.Model):
+class JobStart(JobRow):
     """Serving table ``job_start``."""
 
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
     at = models.DateTimeField()
     kind = models.CharField(max_length=16)
     begun_at = models.DateTimeField(null=True)
@@ -36,7 +35,6 @@ class JobStart(models.Model):
     held_up_ms = models.BigIntegerField()
     reported_by = models.CharField(max_length=16)
     detail = models.JSONField()
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [
