@@ -1,7 +1,7 @@
 from django.db import models
 
-from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
+from webapp.lib.serving_rows import JobRow, served_key
 
 
 @scoped()
@@ -55,12 +55,7 @@ class CheckpointFact(JobRow):
     sources = models.CharField(max_length=32, null=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "checkpoint_id", "trigger_time"],
-                name="checkpoint_fact_key",
-            )
-        ]
+        constraints = [served_key("checkpoint_fact")]
         indexes = [
             models.Index(fields=["cluster", "job_id", "trigger_time", "id"], name="fact_of_job"),
             models.Index(fields=["trigger_time"], name="fact_age"),
@@ -108,11 +103,7 @@ class CheckpointRollup(JobRow):
     checkpointed_bytes_sum = models.BigIntegerField(null=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "period", "period_start"], name="checkpoint_rollup_key"
-            )
-        ]
+        constraints = [served_key("checkpoint_rollup")]
         indexes = [
             models.Index(fields=["period", "period_start"], name="rollup_age"),
             # Days are few among hours, and read of whole clusters.
@@ -139,12 +130,7 @@ class CheckpointUpload(JobRow):
     new_name_bytes = models.BigIntegerField(null=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "checkpoint_id", "trigger_time"],
-                name="checkpoint_upload_key",
-            )
-        ]
+        constraints = [served_key("checkpoint_upload")]
         indexes = [
             models.Index(fields=["cluster", "job_id", "as_of"], name="upload_of_job"),
             models.Index(fields=["as_of"], name="upload_age"),
@@ -165,7 +151,7 @@ class SizeTrend(JobRow):
     bytes_per_h_low = models.FloatField(null=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id"], name="size_trend_key")]
+        constraints = [served_key("size_trend")]
 
     def __str__(self) -> str:
         return f"size trend of {self.job_id}"

@@ -6,9 +6,9 @@ from django.utils.translation import gettext
 
 from webapp.findings.choices import FindingState, Severity
 from webapp.fleet.attempts import of_jobs
-from webapp.lib.job_rows import JobRow
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
+from webapp.lib.serving_rows import JobRow, served_key
 
 
 @scoped()
@@ -33,12 +33,7 @@ class FindingOccurrence(JobRow):
     data = MessagesField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "rule", "subject_id", "window_start"],
-                name="finding_occurrence_key",
-            )
-        ]
+        constraints = [served_key("finding_occurrence")]
         indexes = [
             models.Index(
                 fields=["cluster", "job_id", "rule", "subject_id", "seen_at"],
@@ -62,9 +57,7 @@ class JobJudgement(JobRow):
     unknowns = MessagesField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id"], name="job_judgement_key")
-        ]
+        constraints = [served_key("job_judgement")]
 
     def __str__(self) -> str:
         return f"{self.job_id} judged to {self.judged_to:%Y-%m-%d %H:%M:%S}"

@@ -1,7 +1,7 @@
 from django.db import models
 
-from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
+from webapp.lib.serving_rows import JobRow, served_key
 
 HOST_LENGTH = 300
 
@@ -18,9 +18,7 @@ class JobHost(JobRow):
     left_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id", "host"], name="job_host_key")
-        ]
+        constraints = [served_key("job_host")]
         indexes = [
             models.Index(fields=["host", "cluster", "id"], name="job_host_of_host"),
             models.Index(fields=["left_at"], name="job_host_left"),
@@ -85,11 +83,7 @@ class HostEvent(JobRow):
     detail = models.TextField(null=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "host", "at", "kind", "subject"], name="host_event_key"
-            )
-        ]
+        constraints = [served_key("host_event")]
         indexes = [
             models.Index(fields=["host", "-at", "-id"], name="host_event_of_host"),
             models.Index(fields=["-at", "-id"], name="host_event_newest"),
@@ -122,11 +116,7 @@ class TaskManagerLife(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "taskmanager_id", "life"], name="taskmanager_life_key"
-            )
-        ]
+        constraints = [served_key("taskmanager_life")]
         indexes = [
             models.Index(fields=["-ended_at", "-id"], name="taskmanager_life_ended"),
             models.Index(fields=["host", "-ended_at"], name="taskmanager_life_of_host"),

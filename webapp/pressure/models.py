@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
+from webapp.lib.serving_rows import JobRow, served_key
 
 
 @scoped()
@@ -48,12 +48,7 @@ class PressureWindow(JobRow):
     source_idle_ms = models.FloatField(null=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "vertex_id", "window_start", "window_s"],
-                name="pressure_window_key",
-            )
-        ]
+        constraints = [served_key("pressure_window")]
         indexes = [
             models.Index(fields=["cluster", "job_id", "window_start"], name="pressure_of_job"),
             models.Index(fields=["window_start"], name="pressure_age"),

@@ -2,9 +2,9 @@ from django.db import models
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
-from webapp.lib.job_rows import JobRow
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import scoped
+from webapp.lib.serving_rows import JobRow, served_key
 
 
 @scoped()
@@ -36,11 +36,7 @@ class LogEvent(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "process", "ts", "record_hash", "ordinal"], name="log_event_key"
-            )
-        ]
+        constraints = [served_key("log_event")]
         indexes = [
             models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="log_event_of_job"),
             models.Index(fields=["cluster", "-ts", "-id"], name="log_event_of_cluster"),
@@ -71,12 +67,7 @@ class JobException(JobRow):
     is_root = models.BooleanField(null=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "ts", "task_key", "exception_name"],
-                name="job_exception_key",
-            )
-        ]
+        constraints = [served_key("job_exception")]
         indexes = [
             models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="exception_of_job"),
             models.Index(fields=["ts"], name="exception_age"),
@@ -101,11 +92,7 @@ class JobAnnotation(JobRow):
     detail = models.JSONField(null=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "at", "kind", "subject"], name="job_annotation_key"
-            )
-        ]
+        constraints = [served_key("job_annotation")]
         indexes = [models.Index(fields=["at"], name="annotation_age")]
 
     def __str__(self) -> str:

@@ -12,8 +12,8 @@ from webapp.fleet.freshness import late_before
 from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.lib.badges import Badge
-from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
+from webapp.lib.serving_rows import JobRow, served_key
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
@@ -164,9 +164,7 @@ class JobCurrent(JobRow):
     objects: ClassVar = JobCurrentQuerySet.as_manager()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id"], name="job_current_key")
-        ]
+        constraints = [served_key("job_current")]
         indexes = [
             *(sort.index() for sort in FLEET_SORTS.values()),
             # Covers the totals above the fleet table, so that counting never reads the wide rows.

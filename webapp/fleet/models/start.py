@@ -1,7 +1,7 @@
 from django.db import models
 
-from webapp.lib.job_rows import JobRow
 from webapp.lib.scoped_rows import scoped
+from webapp.lib.serving_rows import JobRow, served_key
 
 
 @scoped()
@@ -37,9 +37,7 @@ class JobStart(JobRow):
     detail = models.JSONField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id", "at"], name="job_start_key")
-        ]
+        constraints = [served_key("job_start")]
         indexes = [models.Index(fields=["at"], name="start_age")]
 
     def __str__(self) -> str:
