@@ -65,9 +65,6 @@ class CheckpointFact(JobRow):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"checkpoint {self.checkpoint_id} of {self.job_id}: {self.outcome}"
-
     @property
     def has_slowest(self) -> bool:
         """Whether the slowest subtask is known."""
@@ -114,9 +111,6 @@ class CheckpointRollup(JobRow):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.period} of {self.job_id} from {self.period_start:%Y-%m-%d %H:%M}"
-
 
 @scoped()
 class CheckpointUpload(JobRow):
@@ -136,9 +130,6 @@ class CheckpointUpload(JobRow):
             models.Index(fields=["as_of"], name="upload_age"),
         ]
 
-    def __str__(self) -> str:
-        return f"upload of checkpoint {self.checkpoint_id}"
-
 
 @scoped()
 class SizeTrend(JobRow):
@@ -152,6 +143,3 @@ class SizeTrend(JobRow):
 
     class Meta:
         constraints = [served_key("size_trend")]
-
-    def __str__(self) -> str:
-        return f"size trend of {self.job_id}"

@@ -43,9 +43,6 @@ class FindingOccurrence(JobRow):
             models.Index(fields=["window_start"], name="occurrence_age"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.rule} of {self.subject} at {self.seen_at:%Y-%m-%d %H:%M:%S}"
-
 
 @scoped()
 class JobJudgement(JobRow):
@@ -58,9 +55,6 @@ class JobJudgement(JobRow):
 
     class Meta:
         constraints = [served_key("job_judgement")]
-
-    def __str__(self) -> str:
-        return f"{self.job_id} judged to {self.judged_to:%Y-%m-%d %H:%M:%S}"
 
 
 WORST_FIRST = ("-severity_rank", "-last_seen", "-id")

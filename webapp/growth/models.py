@@ -34,9 +34,6 @@ class JobGrowth(JobRow):
         ]
         indexes = [*(sort.index() for sort in SORTS.values())]
 
-    def __str__(self) -> str:
-        return f"{self.name or self.job_id} on {self.cluster} over {self.window_days} days"
-
 
 @scoped()
 class Objective(models.Model):

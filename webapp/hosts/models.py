@@ -24,9 +24,6 @@ class JobHost(JobRow):
             models.Index(fields=["left_at"], name="job_host_left"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.subtasks} subtasks of {self.job_id} on {self.host}"
-
 
 @scoped()
 class HostLoad(models.Model):
@@ -89,9 +86,6 @@ class HostEvent(JobRow):
             models.Index(fields=["-at", "-id"], name="host_event_newest"),
             models.Index(fields=["cluster", "-at", "-id"], name="host_event_of_cluster"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} on {self.host} at {self.at:%Y-%m-%d %H:%M:%S}"
 
 
 @scoped()

@@ -13,6 +13,9 @@ class JobRow(models.Model):
     class Meta:
         abstract = True
 
+    def __str__(self) -> str:
+        return f"{self._meta.verbose_name} of {self.job_id} on {self.cluster}"
+
 
 def served_key(table: str) -> models.UniqueConstraint:
     return models.UniqueConstraint(fields=SERVING_TABLES[table].key, name=f"{table}_key")

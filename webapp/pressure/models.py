@@ -54,12 +54,6 @@ class PressureWindow(JobRow):
             models.Index(fields=["window_start"], name="pressure_age"),
         ]
 
-    def __str__(self) -> str:
-        return (
-            f"pressure of {self.vertex_name or self.vertex_id} from "
-            f"{self.window_start:%Y-%m-%d %H:%M:%S}"
-        )
-
 
 @scoped()
 class VertexHour(JobRow):
@@ -90,6 +84,3 @@ class VertexHour(JobRow):
             models.Index(fields=["cluster", "job_id", "period_start"], name="vertex_hour_of_job"),
             models.Index(fields=["period_start"], name="vertex_hour_age"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.vertex_name or self.vertex_id} from {self.period_start:%Y-%m-%d %H:%M}"

@@ -73,9 +73,6 @@ class JobException(JobRow):
             models.Index(fields=["ts"], name="exception_age"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.exception_name} of {self.job_id} at {self.ts:%Y-%m-%d %H:%M:%S}"
-
 
 RESTARTS_OF_MARK = Coalesce(Cast(KT("detail__count"), models.BigIntegerField()), 1)
 """Restarts that an annotation stands for: several if Flink's counter of them rose by several."""
@@ -94,6 +91,3 @@ class JobAnnotation(JobRow):
     class Meta:
         constraints = [served_key("job_annotation")]
         indexes = [models.Index(fields=["at"], name="annotation_age")]
-
-    def __str__(self) -> str:
-        return f"{self.label or self.kind} at {self.at:%Y-%m-%d %H:%M:%S}"

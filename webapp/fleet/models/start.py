@@ -39,6 +39,3 @@ class JobStart(JobRow):
     class Meta:
         constraints = [served_key("job_start")]
         indexes = [models.Index(fields=["at"], name="start_age")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} of {self.job_id} at {self.at:%Y-%m-%d %H:%M:%S}"
