@@ -31,9 +31,10 @@ from webapp.alerting.models import Alert
 from webapp.delivery.models import Delivery
 from webapp.delivery.notices import Notice
 from webapp.fleet.models import Cluster
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports.document import Report
 from webapp.reports.gathering.incident import gather
-from webapp.reports.report_scope import SHORTEST, JobKey, checked
+from webapp.reports.report_scope import SHORTEST, checked
 from webapp.work.lake import lake
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -242,7 +243,7 @@ def _alerts(doors: Doors, of_job: dict[str, str], findings: list[Row]) -> Iterat
 def _of_hosts(doors: Doors) -> Iterator[str]:
     """Lost TaskManagers: the list of hosts, the page of each, and the lives that the API lists."""
     since = doors.last_hour
-    hosts = doors.page("/hosts/", since).context["rows"]
+    hosts = doors.page("/hosts/", since).context["page"]
     lives = doors.listed("taskmanager-lives", cluster="played")
     ends = [job["end_time"] for job in doors.listed("jobs")]
     lost = Counter(

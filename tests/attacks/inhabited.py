@@ -26,11 +26,12 @@ from webapp.findings.store_troubles import RULE as STORE_FAULTS
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import ObjectiveRecord
 from webapp.growth.objectives import set_objective
+from webapp.lib.scoped_rows import JobKey
 from webapp.profiles.models import ThreadDump, ThreadDumpState
 from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
-from webapp.reports.report_scope import JobKey, checked
+from webapp.reports.report_scope import checked
 from webapp.site.models import DeclaredRow
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.statements import StatedSubject, state

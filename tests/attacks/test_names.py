@@ -24,8 +24,9 @@ from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent, JobException, LogEvent
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports import orders, work_keys
-from webapp.reports.report_scope import JobKey, checked
+from webapp.reports.report_scope import checked
 from webapp.storage.models import StorageRoot
 from webapp.work.perform import perform
 

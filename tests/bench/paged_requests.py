@@ -11,7 +11,6 @@ from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.growth.sorting import SORTS as GROWTH_SORTS
-from webapp.hosts.filters import HostsFilters
 from webapp.incidents.models import Incident
 from webapp.storage.views.root import JOB_SORTS
 
@@ -109,10 +108,9 @@ def _hosts() -> list[dict[str, str]]:
         {"name": "10-3-"},
         {"name": "nothing-like-it"},
     ]
-    far = [{"after": "4000"}] if "after" in HostsFilters.parameters() else []
     return [
         *narrowed,
-        *far,
+        {"page": "80"},
         *({**span, **asked} for span in RANGES for asked in ({}, OF_TEAM)),
     ]
 

@@ -1,6 +1,6 @@
 """Declarations of analyses. A module of ``webapp.analyses.job`` declares an analysis of a job::
 
-    @analysis("threads", title=message("Threads"), summary=message("…"), tab="runtime")
+    @analysis("threads", title="Threads", summary="…", tab="runtime")
     def threads(job: JobCurrent, inputs: Inputs) -> Document: ...
 
     @threads.draws("states")
@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ingest.messages import message
 from webapp.analyses.document import Document, Drawn
 from webapp.lib.filter_sets import ListFilters
 
@@ -35,6 +36,9 @@ class Action:
 
     address: str
     text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", message(self.text))
 
 
 @dataclass
@@ -93,7 +97,16 @@ def analysis(
         if previous and previous.answer.__module__ != answer.__module__:
             raise ValueError(f"Two analyses are called {name}.")
         declaration = Analysis(
-            name, title, summary, answer, subject, tab, parameters, in_report, is_slow, action
+            name,
+            message(title),
+            message(summary),
+            answer,
+            subject,
+            tab,
+            parameters,
+            in_report,
+            is_slow,
+            action,
         )
         DECLARED[subject][name] = declaration
         return declaration

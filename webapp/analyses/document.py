@@ -1,13 +1,14 @@
 """The result of an analysis: a tree of blocks, which page, API, command and report render. Texts are
-messages (``ingest.messages``) or users' names. Values are numbers in the stated unit, aware instants
-or texts; ``None`` is unknown.
+messages (``ingest.messages``) or users' names; plain texts of blocks become messages. Values are
+numbers in the stated unit, aware instants or texts; ``None`` is unknown.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
+from ingest.messages import PLACEHOLDER, Message, message
 from webapp.charts.theme import Figure
 from webapp.lib.filter_sets import ListFilters
 
@@ -43,9 +44,26 @@ Value = str | int | float | bool | datetime | Link | None
 SHAPES: Mapping[Tone, str] = {"ok": "●", "warn": "◆", "crit": "▲", "unknown": "?", "done": "○"}
 
 
+class _Declared:
+    """``texts``: fields whose plain texts become messages. The catalogues have them, since
+    :mod:`webapp.site.translations.extraction` finds them in the call.
+    """
+
+    texts: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        for name in self.texts:
+            text = getattr(self, name)
+            # A text of an error may have braces.
+            if text and not isinstance(text, Message) and not PLACEHOLDER.search(text):
+                object.__setattr__(self, name, message(text))
+
+
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(_Declared):
     """The answer in one sentence, shown first everywhere."""
+
+    texts = ("sentence",)
 
     tone: Tone
     sentence: str
@@ -56,8 +74,10 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Fact:
+class Fact(_Declared):
     """One value. ``key`` names it in JSON; ``note`` is its source or meaning."""
+
+    texts = ("name", "note")
 
     key: str
     name: str
@@ -73,11 +93,13 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(_Declared):
     """``meaning`` is the tooltip of the heading. ``value`` reads a cell from the item of its row. It
     is a function or a dotted path of attributes, by default ``key``. If an attribute on the path
     is None, the cell is None.
     """
+
+    texts = ("name", "meaning")
 
     key: str
     name: str
@@ -97,10 +119,12 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(_Declared):
     """``rows`` have a value per column, the most important row first; pages show the first hundred.
     ``total``: number of rows before they were cut, else None.
     """
+
+    texts = ("title", "subtitle", "note", "empty")
 
     key: str
     title: str
@@ -131,8 +155,10 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Chart:
+class Chart(_Declared):
     """A Plotly figure, drawn on request by the declaration's ``draws(key)``."""
+
+    texts = ("title", "note", "subtitle")
 
     key: str
     title: str
@@ -142,8 +168,10 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Advice:
+class Advice(_Declared):
     """What to do, most useful first."""
+
+    texts = ("title",)
 
     lines: tuple[str, ...]
     title: str = ""
@@ -151,14 +179,18 @@ class Advice:
 
 
 @dataclass(frozen=True)
-class Note:
+class Note(_Declared):
+    texts = ("text",)
+
     text: str
     kind: Literal["note"] = "note"
 
 
 @dataclass(frozen=True)
-class NotKnown:
+class NotKnown(_Declared):
     """Why something is unknown, and how to make it known."""
+
+    texts = ("reason",)
 
     reason: str
     kind: Literal["not_known"] = "not_known"

@@ -51,8 +51,7 @@ def advice(job: JobCurrent, end: datetime) -> Advice:
 
 def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
     facts = CheckpointFact.objects.filter(
-        cluster=job.cluster,
-        job_id=job.job_id,
+        **job.identity,
         trigger_time__gt=end - HISTORY,
         trigger_time__lte=end,
     )

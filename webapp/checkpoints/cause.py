@@ -98,9 +98,7 @@ class CheckpointComparison:
 
 def compare(fact: CheckpointFact) -> CheckpointComparison:
     """Makes three queries for jobs of any age."""
-    earlier = CheckpointFact.objects.filter(
-        cluster=fact.cluster, job_id=fact.job_id, trigger_time__lt=fact.trigger_time
-    )
+    earlier = CheckpointFact.objects.filter(**fact.identity, trigger_time__lt=fact.trigger_time)
     periodic = Q(is_savepoint=False) | Q(is_savepoint__isnull=True)
     usual = list(
         earlier.filter(periodic, outcome="completed")
@@ -115,8 +113,7 @@ def compare(fact: CheckpointFact) -> CheckpointComparison:
         savepoints=Count("id", filter=Q(is_savepoint=True)),
     )
     annotations = JobAnnotation.objects.filter(
-        cluster=fact.cluster,
-        job_id=fact.job_id,
+        **fact.identity,
         kind__in=_NOTEWORTHY,
         at__gt=good.trigger_time,
         at__lte=fact.end_time or fact.trigger_time,
@@ -251,7 +248,7 @@ def cause_of(
 ) -> Cause:
     """Makes one query: the findings of the checkpoint's time."""
     end = drawable(fact.end_time or fact.trigger_time)
-    findings = Finding.objects.of_job(fact.cluster, fact.job_id).filter(
+    findings = Finding.objects.of_job(*fact.key).filter(
         first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time
     )
     at_that_time = [present(finding) for finding in findings.order_by(*WORST_FIRST)[:MOST_FINDINGS]]

@@ -45,10 +45,11 @@ def take_up(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _judge(job: JobCurrent) -> None:
-    of_job = {"cluster": job.cluster, "job_id": job.job_id}
-    first = CheckpointFact.objects.filter(checkpoint_id=FIRST, **of_job).exclude(is_savepoint=True)
+    first = CheckpointFact.objects.filter(checkpoint_id=FIRST, **job.identity).exclude(
+        is_savepoint=True
+    )
     fact, started_at, earlier = first.first(), began_at(job), _earlier(job)
-    restores = JobAnnotation.objects.filter(kind="restore", **of_job)
+    restores = JobAnnotation.objects.filter(kind="restore", **job.identity)
     if fact is None or started_at is None or earlier is None or restores.exists():
         return
     at = fact.end_time or fact.trigger_time
@@ -88,9 +89,9 @@ def _earlier(job: JobCurrent) -> EarlierAttempt | None:
     if not before:
         return None
     ended_at, last = max(before, key=lambda pair: pair[0])
-    completed = CheckpointFact.objects.filter(
-        cluster=last.cluster, job_id=last.job_id, outcome="completed"
-    ).order_by("-trigger_time", "-id")
+    completed = CheckpointFact.objects.filter(**last.identity, outcome="completed").order_by(
+        "-trigger_time", "-id"
+    )
     newest = completed.exclude(discarded=True).first() or completed.first()
     if newest is None:
         return None

@@ -35,7 +35,7 @@ def trend_of(
 ) -> SizeTrend | None:
     """The job's row; with other ``attempts``, an unsaved row over all, up to ``until``."""
     if not attempts:
-        return SizeTrend.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
+        return SizeTrend.objects.filter(**job.identity).first()
     attempts_by_id = {attempt.job_id: attempt for attempt in (job, *attempts)}
     completed = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id__in=attempts_by_id, outcome="completed"
@@ -52,7 +52,7 @@ def trend_of(
     ]
     annotations = list(changes.order_by("-at").values_list("job_id", "kind", "at")[:MOST_CHANGES])
     trend = size_trend(map(in_ms, rows), _cuts(attempts_by_id, rows, annotations), OlderFacts())
-    return SizeTrend(cluster=job.cluster, job_id=job.job_id, **_instants(trend)) if trend else None
+    return SizeTrend(**job.identity, **_instants(trend)) if trend else None
 
 
 def _cuts(

@@ -34,9 +34,7 @@ class OutageTotals:
 
 def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ...]:
     """Outages that began in the range, oldest first; only the newest if there are too many."""
-    annotations = JobAnnotation.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, at__gte=start
-    )
+    annotations = JobAnnotation.objects.filter(**job.identity, at__gte=start)
     restarts = (
         _outage_begins(annotations.filter(at__lte=end))
         .order_by("-at", "-id")
@@ -68,9 +66,7 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
 def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTotals:
     """Totals of outages that began in the range, with the ends of :func:`outages` if needed."""
     restarts = _outage_begins(
-        JobAnnotation.objects.filter(
-            cluster=job.cluster, job_id=job.job_id, at__gte=start, at__lte=end
-        )
+        JobAnnotation.objects.filter(**job.identity, at__gte=start, at__lte=end)
     )
     downtime_ms = Cast(KT("detail__downtime_ms"), FloatField())
     sums = restarts.aggregate(
@@ -103,8 +99,7 @@ def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:
 
 def _ended_by_starts(job: JobCurrent, read_outages: Sequence[Outage]) -> list[Outage]:
     starts = JobStart.objects.filter(
-        cluster=job.cluster,
-        job_id=job.job_id,
+        **job.identity,
         total_ms__isnull=False,
         begun_at__gte=read_outages[0].at - DATED_WITHIN,
         begun_at__lte=read_outages[-1].at + DATED_WITHIN,
@@ -145,7 +140,7 @@ def _with_end(outage: Outage, start: Any) -> Outage:
 
 def _triggers(job: JobCurrent, numbers: set[int]) -> dict[int, datetime]:
     facts = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, outcome="completed", checkpoint_id__in=numbers
+        **job.identity, outcome="completed", checkpoint_id__in=numbers
     )
     return dict(facts.order_by("trigger_time").values_list("checkpoint_id", "trigger_time"))
 

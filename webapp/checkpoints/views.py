@@ -4,13 +4,12 @@ import logging
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_noop
 
 from ingest.metadata.files import NAME
-from ingest.uris import BadUri, Spellings, canonical
 from spark_jobs.serving import PHASES
 from webapp.checkpoints.advice import advice
 from webapp.checkpoints.cause import cause_of, compare, outcome_badge
@@ -22,18 +21,14 @@ from webapp.fleet.attempts import attempt_ids
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
 from webapp.lib.instants import drawable, epoch_ms, instant_of
-from webapp.lib.list_pages import page_number
 from webapp.lib.row_numbers import row_number
+from webapp.lib.storage_uris import canonical_or_none
 
 
 def address_of(path: str | None) -> str:
     """The canonical path of a checkpoint's ``_metadata``, "" if Flink reported none."""
-    if not path or path.startswith("<"):
-        return ""
-    try:
-        return f"{canonical(path, Spellings(tuple(settings.WEIR.storage_aliases.items())))}/{NAME}"
-    except BadUri:
-        return ""
+    uri = canonical_or_none(path)
+    return f"{uri}/{NAME}" if uri else ""
 
 
 log = logging.getLogger(__name__)
@@ -81,20 +76,12 @@ def checkpoint(
 ) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     fact = _fact(cluster, job_id, checkpoint_id, trigger)
-    names = {
-        vertex["vertex_id"]: vertex.get("name") or ""
-        for vertex in (view.job.graph or {}).get("vertices") or ()
-        if vertex.get("vertex_id")
-    }
-    parts, is_unreadable = _read_parts(fact, names)
-    number = page_number(request, "subtasks", len(parts), SUBTASKS_A_PAGE)
+    parts, is_unreadable = _read_parts(fact, view.job.vertex_names)
+    page = Paginator(parts, SUBTASKS_A_PAGE).get_page(request.GET.get("page"))
     facts = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only(
         "checkpoint_id", "trigger_time"
     )
     comparison = compare(fact)
-    first = number * SUBTASKS_A_PAGE
-    end = first + SUBTASKS_A_PAGE
-    page_parts = parts[first:end]
     context: dict[str, Any] = {
         "cause": cause_of(fact, comparison, view.job.checkpoint_timeout_ms, view.job.judged_at),
         "comparison": comparison,
@@ -105,13 +92,8 @@ def checkpoint(
         "badge": outcome_badge(fact.outcome),
         "xray_path": "" if fact.discarded else address_of(fact.external_path),
         "phases": _phases(fact),
-        "parts": page_parts,
-        "parts_with_hosts": _with_hosts(fact, page_parts),
-        "parts_total": len(parts),
-        "parts_from": first + 1,
-        "parts_to": min(end, len(parts)),
-        "page_number": number,
-        "has_more_parts": end < len(parts),
+        "page": page,
+        "parts": _with_hosts(fact, page.object_list),
         "unreadable": is_unreadable,
         "events": _log_events(fact)
         .exclude(kind__in=SUBTASK_KINDS)
@@ -186,8 +168,7 @@ def _with_hosts(
 def _log_events(fact: CheckpointFact) -> Any:
     start, end = drawable(fact.trigger_time), drawable(fact.end_time or fact.trigger_time)
     return LogEvent.objects.filter(
-        cluster=fact.cluster,
-        job_id=fact.job_id,
+        **fact.identity,
         checkpoint_id=fact.checkpoint_id,
         ts__gte=start - timedelta(minutes=1),
         ts__lte=end + timedelta(minutes=30),

@@ -167,9 +167,8 @@ class CleanupPlanViews(ListView):
             if isinstance(request.auth, ApiToken)
             else "API"
         )
-        return _order_and_answer(
-            plan, lambda: orders.approve(plan, request.user, timezone.now(), through=through)
-        )
+        orders.approve(plan, request.user, timezone.now(), through=through)
+        return Response(CleanupPlanSerializer(plan).data)
 
     @extend_schema(
         summary="Apply, undo, purge or withdraw a plan",
@@ -181,12 +180,9 @@ class CleanupPlanViews(ListView):
         verb = valid_input(OrderSerializer(data=request.data))["verb"]
         if not may_operate(request.user):
             raise exceptions.PermissionDenied
-        plan, name = _plan(pk), request.user.get_username()
-        return _order_and_answer(
-            plan,
-            lambda: orders.order(plan, verb, name, timezone.now()),
-            status.HTTP_202_ACCEPTED,
-        )
+        plan = _plan(pk)
+        orders.order(plan, verb, request.user.get_username(), timezone.now())
+        return Response(CleanupPlanSerializer(plan).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
         summary="Files of a plan, with the proof for each",
@@ -227,11 +223,6 @@ class CleanupPlanViews(ListView):
 
 def _plan(pk: str) -> CleanupPlan:
     return get_object_or_404(CleanupPlan, pk=int(pk))
-
-
-def _order_and_answer(plan: CleanupPlan, act: Any, code: int = status.HTTP_200_OK) -> Response:
-    act()
-    return Response(CleanupPlanSerializer(plan).data, status=code)
 
 
 def _answer(serializer: Any, read: Any) -> Response:

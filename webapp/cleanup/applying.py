@@ -11,7 +11,7 @@
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence, Set
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from ingest.metadata.files import MetadataFile
@@ -21,7 +21,6 @@ from webapp.cleanup.file_names import name_of
 from webapp.cleanup.hidden_needs import HiddenNeeds
 from webapp.cleanup.interrupted_chunks import settle
 from webapp.cleanup.journal import APPLY, UNDO, Row
-from webapp.cleanup.manifest import instant_of
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.plan_reader import Chunk
@@ -150,14 +149,14 @@ class Applying:
 
     def _refuse_future(self) -> None:
         for audit in self._run.reader.manifest.audits:
-            if audit.as_of and instant_of(audit.as_of) > self._run.at() + CLOCK_SKEW:
+            if audit.as_of and datetime.fromisoformat(audit.as_of) > self._run.at() + CLOCK_SKEW:
                 raise Halted(
                     f"Audit {audit.audit_id}, which the plan rests on, is of {audit.as_of}: yet to "
                     "come. Make a new plan."
                 )
 
     def _refuse_expired(self) -> None:
-        if self._run.at() >= instant_of(self._run.reader.manifest.expires_at):
+        if self._run.at() >= datetime.fromisoformat(self._run.reader.manifest.expires_at):
             raise Halted("The plan expired before it was done; what is left is for a new plan.")
 
     def _audit_again(self) -> None:

@@ -2,7 +2,6 @@ from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.lib.badges import UNKNOWN, Badge, Tone
-from webapp.lib.translations import gettext_lazy as _
 
 _SYMBOLS: dict[PlanState, tuple[str, Tone]] = {
     PlanState.BUILDING: ("○", "done"),
@@ -22,20 +21,20 @@ _SYMBOLS: dict[PlanState, tuple[str, Tone]] = {
 STATES: dict[str, Badge] = {
     state: Badge(state.label, symbol, tone) for state, (symbol, tone) in _SYMBOLS.items()
 }
-EMPTY = Badge(_("holds no file"), "■", "unknown")
-EXPIRED = Badge(_("expired"), "■", "unknown")
+EMPTY = Badge("holds no file", "■", "unknown")
+EXPIRED = Badge("expired", "■", "unknown")
 OUTCOMES: dict[str, Badge] = {
-    FileOutcome.QUARANTINED: Badge(_("quarantined"), "●", "ok"),
-    FileOutcome.CHANGED: Badge(_("changed"), "◆", "warn"),
-    FileOutcome.GONE: Badge(_("gone"), "◆", "warn"),
-    FileOutcome.REFERRED: Badge(_("referred"), "◆", "warn"),
-    FileOutcome.JUDGED_AGAIN: Badge(_("verdict changed"), "◆", "warn"),
-    FileOutcome.LINKED: Badge(_("linked"), "◆", "warn"),
-    FileOutcome.FAILED: Badge(_("failed"), "▲", "crit"),
-    FileOutcome.NOT_REACHED: Badge(_("not reached"), "◆", "warn"),
-    FileOutcome.RESTORED: Badge(_("restored"), "●", "ok"),
-    FileOutcome.OCCUPIED: Badge(_("occupied"), "◆", "warn"),
-    FileOutcome.PURGED: Badge(_("purged"), "●", "ok"),
+    FileOutcome.QUARANTINED: Badge("quarantined", "●", "ok"),
+    FileOutcome.CHANGED: Badge("changed", "◆", "warn"),
+    FileOutcome.GONE: Badge("gone", "◆", "warn"),
+    FileOutcome.REFERRED: Badge("referred", "◆", "warn"),
+    FileOutcome.JUDGED_AGAIN: Badge("verdict changed", "◆", "warn"),
+    FileOutcome.LINKED: Badge("linked", "◆", "warn"),
+    FileOutcome.FAILED: Badge("failed", "▲", "crit"),
+    FileOutcome.NOT_REACHED: Badge("not reached", "◆", "warn"),
+    FileOutcome.RESTORED: Badge("restored", "●", "ok"),
+    FileOutcome.OCCUPIED: Badge("occupied", "◆", "warn"),
+    FileOutcome.PURGED: Badge("purged", "●", "ok"),
 }
 
 

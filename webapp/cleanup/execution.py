@@ -28,7 +28,7 @@ from webapp.cleanup.restores import restored_from
 from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo
 from webapp.cleanup.watching import PlannedPaths, Watch
-from webapp.storage.auditing import audit_request
+from webapp.lib.storage_uris import spellings
 from webapp.storage.models import StorageRoot
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
@@ -211,7 +211,7 @@ class _Progress:
 def _watch(reader: PlanReader) -> Watch:
     """Watches all registered roots: a checkpoint in one may refer to files in another."""
     roots, planned = _storage().roots, PlannedPaths(part["path"] for part in reader.parts())
-    return Watch(lambda: metadata_below(roots), planned, audit_request.spellings())
+    return Watch(lambda: metadata_below(roots), planned, spellings())
 
 
 def _storage() -> Storage:

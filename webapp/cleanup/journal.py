@@ -20,8 +20,8 @@ from typing import Any
 
 from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup.errors import PlanDamaged
-from webapp.cleanup.manifest import instant_text
 from webapp.cleanup.seals import is_genuine, with_seal, without_seal
+from webapp.lib.instants import iso_text
 
 APPLY, UNDO, PURGE = "apply", "undo", "purge"
 VERBS = (APPLY, UNDO, PURGE)
@@ -230,7 +230,7 @@ class Journal:
             "verb": self._verb,
             "chunk": chunk,
             "record": kind,
-            "at": instant_text(at),
+            "at": iso_text(at),
             "by": self._by,
             "ordered_by": self._ordered_by,
         }

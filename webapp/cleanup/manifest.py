@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime
 from typing import Any
 
 from webapp.cleanup.entries import CHUNK_ROWS
@@ -145,11 +144,3 @@ def read(content: bytes, name: str) -> PlanManifest:
     for key in ("verdicts", "searched_roots"):
         document[key] = tuple(document[key])
     return PlanManifest(**{entry.name: document[entry.name] for entry in fields(PlanManifest)})
-
-
-def instant_text(instant: datetime) -> str:
-    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def instant_of(text: str) -> datetime:
-    return datetime.fromisoformat(text)

@@ -24,13 +24,6 @@ class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
             | models.Q(state=PlanState.QUARANTINED, purge_at__lte=now, trouble="")
         )
 
-    def by_name(self, name: str) -> "CleanupPlan | None":
-        """The only plan whose name begins with ``name``, of at least 8 letters; else None."""
-        if len(name) < 8 or not all(letter in "0123456789abcdef" for letter in name):
-            return None
-        plans = list(self.filter(name__startswith=name)[:2])
-        return plans[0] if len(plans) == 1 else None
-
 
 @fleet_wide()
 class CleanupPlan(models.Model):

@@ -27,11 +27,11 @@ from webapp.cleanup.manifest import (
     QuotedStatement,
     SearchedAudit,
     WithheldRoot,
-    instant_text,
 )
 from webapp.cleanup.proof import ProofRequirements, is_metadata
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.verdicts import batches
+from webapp.lib.instants import iso_text
 
 MOST_FILES = 5_000_000
 """The next plan has the remaining files. Hashes of all names are in memory to check new
@@ -93,9 +93,9 @@ def build(
         writer.add(rows)
     writer.finish_part()
     manifest = PlanManifest(
-        created_at=instant_text(request.created_at),
+        created_at=iso_text(request.created_at),
         created_by=request.created_by,
-        expires_at=instant_text(request.created_at + request.lifetime),
+        expires_at=iso_text(request.created_at + request.lifetime),
         age_guard_h=int(request.age_guard.total_seconds() // 3600),
         grace_s=int(request.grace.total_seconds()),
         verdicts=request.verdicts,

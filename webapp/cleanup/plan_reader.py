@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup import manifest as manifests
 from webapp.cleanup.entries import CHUNK_ROWS, SCHEMA
 from webapp.cleanup.errors import PlanDamaged
-from webapp.cleanup.manifest import PlanManifest
+from webapp.cleanup.manifest import PartEntry, PlanManifest
 
 if TYPE_CHECKING:
     from webapp.cleanup.models import CleanupPlan
@@ -53,25 +54,18 @@ class PlanReader:
         try:
             content = self.folder.read(entry.name)
         except FileNotFoundError as error:
-            raise PlanDamaged(
-                f"{entry.name} of plan {self.name[:12]} is gone. Make a new plan."
-            ) from error
+            raise self._damaged(entry, "is gone") from error
         except LeadsElsewhere as error:
-            raise PlanDamaged(
-                f"{entry.name} of plan {self.name[:12]} was replaced by a link. Make a new plan."
-            ) from error
+            raise self._damaged(entry, "was replaced by a link") from error
         if hashlib.sha256(content).hexdigest() != entry.sha256:
-            raise PlanDamaged(
-                f"{entry.name} of plan {self.name[:12]} was changed after the plan was made. Make "
-                "a new plan."
-            )
+            raise self._damaged(entry, "was changed after the plan was made")
         rows = ParquetStream(pa.BufferReader(content)).read()
         if rows.schema.names != SCHEMA.names or rows.num_rows != entry.rows:
-            raise PlanDamaged(
-                f"{entry.name} of plan {self.name[:12]} is not a part of a plan of this Weir. Make "
-                "a new plan."
-            )
+            raise self._damaged(entry, "is not a part of a plan of this Weir")
         return rows
+
+    def _damaged(self, entry: PartEntry, why: str) -> PlanDamaged:
+        return PlanDamaged(f"{entry.name} of plan {self.name[:12]} {why}. Make a new plan.")
 
     def parts(self) -> Iterator[pa.Table]:
         return (self.part(number) for number in range(len(self.manifest.parts)))
@@ -119,11 +113,7 @@ class PlanReader:
         return None
 
     def _first_chunks(self) -> list[int]:
-        firsts, total = [], 0
-        for part in self.manifest.parts:
-            firsts.append(total)
-            total += part.chunks
-        return firsts
+        return list(accumulate((part.chunks for part in self.manifest.parts), initial=0))[:-1]
 
 
 def reader_of(plan: "CleanupPlan") -> PlanReader:

@@ -25,11 +25,11 @@ from webapp.cleanup.manifest import (
     QuotedStatement,
     SearchedAudit,
     WithheldRoot,
-    instant_text,
 )
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.plan_builder import PlanRequest, Say, build
 from webapp.cleanup.ways import way_in_place
+from webapp.lib.instants import iso_text
 from webapp.storage.auditing import loading
 from webapp.storage.models import (
     AuditDoubt,
@@ -139,7 +139,7 @@ def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
             f"more, and the audit rests on it ({statement.ended_why}). Audit again."
         )
     return [
-        QuotedStatement(row.place, row.stated_name, instant_text(row.stated_at), row.reason)
+        QuotedStatement(row.place, row.stated_name, iso_text(row.stated_at), row.reason)
         for row in at_audit.valid()
     ]
 
@@ -204,7 +204,7 @@ def _planned_root(row: StorageRoot) -> PlannedRoot:
         quarantine=target,
         moves=moves_by(read_at, target),
         attested_by=row.attested_name,
-        attested_at=instant_text(row.attested_at) if row.attested_at else None,
+        attested_at=iso_text(row.attested_at) if row.attested_at else None,
     )
 
 
@@ -242,7 +242,7 @@ def _device(path: Path) -> int:
 def _searched_audit(audit: StorageAudit) -> SearchedAudit:
     names = ("metadata_files", "checkpoints", "files")
     sums = RootFigures.objects.filter(audit=audit).aggregate(**{name: Sum(name) for name in names})
-    as_of = instant_text(audit.as_of) if audit.as_of else ""
+    as_of = iso_text(audit.as_of) if audit.as_of else ""
     return SearchedAudit(audit.audit_id, as_of, **sums)
 
 

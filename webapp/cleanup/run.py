@@ -12,11 +12,11 @@ from ingest.storage.tree import TreeError
 from webapp.cleanup.choices import IN_PLACE
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.journal import Journal, Row, tally
-from webapp.cleanup.manifest import instant_text
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Places, Planned, TreeFiles
 from webapp.cleanup.plan_reader import Chunk, PlanReader
 from webapp.cleanup.rate_limit import RateLimit
+from webapp.lib.instants import iso_text
 
 HOLD_EVERY_S = 5.0
 FAILURES_IN_A_ROW = 20
@@ -82,7 +82,7 @@ class Run:
             self._held_at = time.monotonic()
 
     def row(self, file: Planned, outcome: str, detail: str | None = None) -> Row:
-        row = Row(file.path, outcome, file.bytes, instant_text(self.at()), detail=detail)
+        row = Row(file.path, outcome, file.bytes, iso_text(self.at()), detail=detail)
         if outcome not in (FileOutcome.QUARANTINED, FileOutcome.OCCUPIED):
             return row
         if file.way not in IN_PLACE:

@@ -7,8 +7,8 @@ from django.utils.translation import gettext
 from webapp.findings.choices import FindingState, Severity
 from webapp.fleet.attempts import of_jobs
 from webapp.lib.messages.fields import MessageField, MessagesField
-from webapp.lib.scoped_rows import scoped
-from webapp.lib.serving_rows import JobRow, served_key
+from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 
 @scoped()

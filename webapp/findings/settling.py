@@ -2,10 +2,13 @@
 copies, NameNodes and objectives.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from spark_jobs.diagnosis.findings import Finding as RuleFinding
+from spark_jobs.diagnosis.plain import finding_to_plain
 from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.models import Finding
@@ -27,6 +30,7 @@ TEXTS = (
     "data",
 )
 ROWS_AT_ONCE = 500
+SUBJECT_LENGTH = 300
 
 Identity = tuple[str, str, str, str]
 """cluster, job id, rule, subject id; roots have no cluster and job."""
@@ -37,6 +41,29 @@ def by_identity(findings: Iterable[Finding]) -> dict[Identity, Finding]:
         (finding.cluster, finding.job_id, finding.rule, finding.subject_id): finding
         for finding in findings
     }
+
+
+def identified(
+    findings: Iterable[RuleFinding], cluster: str = "", job_id: str = "", **more: Any
+) -> dict[Identity, dict[str, Any]]:
+    """Findings of a judgement, for :func:`settle`. ``more``: such as ``job_name``."""
+    return {
+        (cluster, job_id, finding.rule, bounded_subject(finding.subject_id)): {
+            **finding_to_plain(finding),
+            **more,
+        }
+        for finding in findings
+    }
+
+
+def bounded_subject(subject_id: str) -> str:
+    """The subject in the length of its column; a hash replaces the end of a long one."""
+    if len(subject_id) <= SUBJECT_LENGTH:
+        return subject_id
+    return (
+        f"{subject_id[: SUBJECT_LENGTH - 33]} "
+        f"{hashlib.sha256(subject_id.encode()).hexdigest()[:32]}"
+    )
 
 
 def settle(
@@ -75,7 +102,7 @@ def _save(row: Finding | None, identity: Identity, plain: Mapping[str, Any]) -> 
     )
     for name in TEXTS:
         setattr(row, name, plain[name])
-    row.job_name = (plain["job_name"] or "")[:300] or None
+    row.job_name = (plain.get("job_name") or "")[:300] or None
     row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
     row.last_seen = row.as_of = at
     marks.save(row, before)

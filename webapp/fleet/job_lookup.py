@@ -104,14 +104,12 @@ def job_or_404(cluster: str, job_id: str) -> JobCurrent:
 
 def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
     """Id, name and parallelism of the vertex."""
-    vertices = (job.graph or {}).get("vertices") or ()
-    vertex = next((vertex for vertex in vertices if vertex.get("vertex_id") == vertex_id), None)
-    if vertex is None:
+    if vertex_id not in job.vertices:
         raise Http404(f"The plan of this job has no vertex {vertex_id[:64]}.")
     return {
         "vertex_id": vertex_id,
-        "name": str(vertex.get("name") or vertex_id),
-        "parallelism": vertex.get("parallelism"),
+        "name": job.vertex_names[vertex_id],
+        "parallelism": job.vertices[vertex_id].get("parallelism"),
     }
 
 

@@ -13,20 +13,16 @@ _SEGMENT = "taskmanager.memory.segment-size"
 
 def plan_of(job: JobCurrent) -> Plan | None:
     """None if the vertices or their parallelism are unknown."""
-    graph: Mapping[str, Any] = job.graph or {}
+    names = job.vertex_names
     vertices = [
         PlannedVertex(
-            vertex["vertex_id"],
-            vertex.get("name") or vertex["vertex_id"],
-            vertex.get("parallelism") or 0,
-            vertex.get("slot_sharing_group_id"),
+            key, names[key], vertex.get("parallelism") or 0, vertex.get("slot_sharing_group_id")
         )
-        for vertex in graph.get("vertices") or ()
-        if vertex.get("vertex_id")
+        for key, vertex in job.vertices.items()
     ]
     if not vertices or any(vertex.parallelism < 1 for vertex in vertices):
         return None
-    return make_plan(vertices, plan_edges(graph)[1])
+    return make_plan(vertices, plan_edges(job.graph or {})[1])
 
 
 def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:

@@ -1,8 +1,7 @@
 from django.db import models
 
 from webapp.growth.sorting import SORTS
-from webapp.lib.scoped_rows import scoped
-from webapp.lib.serving_rows import JobRow
+from webapp.lib.scoped_rows import JobRow, scoped
 
 
 @scoped()

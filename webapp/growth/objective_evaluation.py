@@ -18,13 +18,12 @@ from spark_jobs.diagnosis.objective_samples import (
     BURN_WINDOWS,
     ObjectiveBurn,
 )
-from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
-from webapp.findings.settling import Identity, settle
+from webapp.findings.settling import Identity, identified, settle
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
@@ -124,8 +123,8 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
         .only(*JOB_COLUMNS)
     )
     matching, settings = jobs_of(objectives, jobs), Settings(as_plain())
-    first_ids = {(job.cluster, job.job_id): key_of(job)[1] for job in jobs}
-    findings: dict[Identity, Mapping[str, Any]] = {}
+    first_ids = {job.key: key_of(job)[1] for job in jobs}
+    findings: dict[Identity, dict[str, Any]] = {}
     worst: dict[JobKey, WorstBurn] = {}
     for objective in objectives:
         matching_jobs = matching[objective.pk]
@@ -137,12 +136,13 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
                 key = burn.cluster, burn.job_id
                 worst[key] = max(worst.get(key, worst_burn), worst_burn)
             limits = settings.limits(burn.cluster, burn.job_id, burn.job_name)
-            for finding in registry.diagnose(burn, limits).findings:
-                identity = burn.cluster, burn.job_id, finding.rule, finding.subject_id
-                findings[identity] = finding_to_plain(finding) | {
-                    "job_name": burn.job_name,
-                    "first_attempt_id": first_ids[burn.cluster, burn.job_id],
-                }
+            findings |= identified(
+                registry.diagnose(burn, limits).findings,
+                burn.cluster,
+                burn.job_id,
+                job_name=burn.job_name,
+                first_attempt_id=first_ids[burn.cluster, burn.job_id],
+            )
     # A finding belongs to a job with all its ids: compare by the newest id.
     newest_ids = {key_of(job): job.job_id for job in jobs}
     open_findings = {
@@ -176,7 +176,7 @@ def _show_in_fleet(
     changed = []
     for job in (*jobs, *(job for job in burning if job.pk not in evaluated)):
         before = job.burn, job.burn_over_min
-        job.burn, job.burn_over_min = worst.get((job.cluster, job.job_id), (None, None))
+        job.burn, job.burn_over_min = worst.get(job.key, (None, None))
         if (job.burn, job.burn_over_min) != before:
             changed.append(job)
     for chunk in chunks(changed, ROWS_AT_ONCE):
@@ -308,7 +308,7 @@ def _availability(
     for job in jobs:
         is_good = job.status == "RUNNING" if _is_known(job) else None
         rows = {} if is_good is None else {minute: [minute, 60 * is_good, 60 * (not is_good)]}
-        for number, down_s in down.get((job.cluster, job.job_id), {}).items():
+        for number, down_s in down.get(job.key, {}).items():
             if number <= minute:  # the clock of a JobManager may be ahead
                 rows[number] = [number, 60 - down_s, down_s]
         samples[key_of(job)] = Sample(since, list(rows.values()), is_good)
@@ -343,11 +343,7 @@ def _freshness(
     for cluster, job_id, vertex_id, lag_ms, pending, idle_ms in rows.iterator(5_000):
         blocked_ms = (idle_ms or 0.0) if pending else 0.0
         newest.setdefault((cluster, job_id), {})[vertex_id] = max(lag_ms or 0.0, blocked_ms)
-    ages_ms = {
-        job.pk: max(sources.values())
-        for job in jobs
-        if (sources := newest.get((job.cluster, job.job_id)))
-    }
+    ages_ms = {job.pk: max(sources.values()) for job in jobs if (sources := newest.get(job.key))}
     return _within_limit(objective, jobs, ages_ms, minute)
 
 
@@ -384,7 +380,7 @@ def _checkpoints(
             of_job.setdefault(number, [number, 0, 0])[1 if outcome == "completed" else 2] += 1
     samples = {}
     for job in jobs:
-        minutes = counts.get((job.cluster, job.job_id), {})
+        minutes = counts.get(job.key, {})
         newest = minutes[max(minutes)] if minutes else None
         is_good = newest[2] == 0 if newest else None
         samples[key_of(job)] = Sample(since, list(minutes.values()), is_good)

@@ -84,14 +84,14 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     shown = page(jobs, filters.sorting.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     ended = Control(
         "ended",
-        gettext("Ended or not"),
-        [("", gettext("Ended or not")), ("no", gettext("not ended")), ("yes", gettext("ended"))],
+        "Ended or not",
+        [("", "Ended or not"), ("no", "not ended"), ("yes", "ended")],
     )
     controls = (
         clusters_control(),
         ended,
-        Control("q", gettext("Name or job id"), id="filter-search"),
-        Control("label", gettext("Label, as team=payments")),
+        Control("q", "Name or job id", id="filter-search"),
+        Control("label", "Label, as team=payments"),
     )
     return {
         "page": shown,

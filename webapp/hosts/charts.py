@@ -73,7 +73,7 @@ def taskmanager_samples(
         raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
-    samples = _read({"cluster": cluster, "taskmanager_id": taskmanager_id}, start, end) or ()
+    samples = _read({"cluster": cluster, "taskmanager_id": taskmanager_id}, start, end)
     series: dict[str, list[Point]] = {
         "memory": {
             gettext("heap"): _gib(samples, "heap_used_bytes"),
@@ -99,13 +99,13 @@ def taskmanager_samples(
     return JsonResponse(answer_or_nothing(figure))
 
 
-def _read(where: dict[str, str | int], start: datetime, end: datetime) -> Samples | None:
-    """Samples by time, only the newest of very many; None if the lake did not answer."""
+def _read(where: dict[str, str | int], start: datetime, end: datetime) -> Samples:
+    """Samples by time, only the newest of very many; none if the lake did not answer."""
     try:
         rows, _since = read_newest("taskmanagers", where, start, end, COLUMNS, MOST_SAMPLES)
     except Exception:  # The lake may raise any error.
         log.exception("Samples of TaskManagers could not be read from the lake")
-        return None
+        return ()
     return sorted(rows.to_pylist(), key=lambda row: row["ts"])
 
 

@@ -2,7 +2,7 @@ from spark_jobs.serving import HOST_EVENT_KINDS, TASKMANAGER_ENDS
 from webapp.fleet.filters import LABEL
 from webapp.lib.filter_sets import ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn
-from webapp.lib.query_parameters import Choice, Text, Whole
+from webapp.lib.query_parameters import Choice, Text
 
 
 class HostEventFilters(OfJob):
@@ -34,4 +34,3 @@ class HostsFilters(ListFilters):
     cluster = Text()
     label = LABEL
     name = Text(about="part of the name of the host")
-    after = Whole(about="how many hosts come before")

@@ -251,10 +251,9 @@ def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
         rows.filter(left_at__isnull=False).order_by("-left_at", "id")[: MOST_JOBS - len(running)]
     )
     rows_shown = [*running, *former]
-    jobs_by_key = known_jobs([(row.cluster, row.job_id) for row in rows_shown])
+    jobs_by_key = known_jobs([row.key for row in rows_shown])
     jobs = [
-        HostJob(row, job_name(jobs_by_key, row), jobs_by_key.get((row.cluster, row.job_id)))
-        for row in rows_shown
+        HostJob(row, job_name(jobs_by_key, row), jobs_by_key.get(row.key)) for row in rows_shown
     ]
     return jobs, rows.filter(left_at__isnull=True).count()
 
@@ -267,11 +266,11 @@ def known_jobs(jobs: Collection[Job]) -> dict[Job, JobCurrent]:
     rows = jobs_with_status.filter(
         cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
     )
-    return {(row.cluster, row.job_id): row for row in rows}
+    return {row.key: row for row in rows}
 
 
 def job_name(jobs: Mapping[Job, JobCurrent], row: JobHost | HostEvent) -> str:
-    job = jobs.get((row.cluster, row.job_id))
+    job = jobs.get(row.key)
     return (job.name if job else "") or row.job_id
 
 

@@ -49,14 +49,13 @@ def has_slots(row: Mapping[str, Any], job_id: str) -> bool:
 
 
 def read_taskmanagers(
-    at: datetime, cluster: str | None = None, look_back: timedelta = LOOK_BACK
-) -> tuple[list[Samples], datetime]:
-    """Samples by TaskManager, and their begin: later than requested if they are many. Raises the
-    storage's errors.
+    where: Mapping[str, str], start: datetime, end: datetime, limit: int = MOST_SAMPLES
+) -> tuple[dict[tuple[str, str], Samples], datetime]:
+    """Samples by cluster and TaskManager, and their begin: later than requested if they are more
+    than ``limit``. Raises the storage's errors.
     """
-    where = {"cluster": cluster} if cluster else {}
-    rows, since = read_newest("taskmanagers", where, at - look_back, at, COLUMNS, MOST_SAMPLES)
+    rows, since = read_newest("taskmanagers", where, start, end, COLUMNS, limit)
     rows_of: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in sorted(rows.to_pylist(), key=lambda row: row["ts"]):
         rows_of.setdefault((row["cluster"], row["taskmanager_id"]), []).append(row)
-    return list(rows_of.values()), since
+    return dict(rows_of), since

@@ -1,6 +1,5 @@
 import logging
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,9 +9,8 @@ from webapp.hosts.lives import lost
 from webapp.hosts.lookup import COUNTS
 from webapp.hosts.memory_budget import TaskManagerBudget, budget
 from webapp.hosts.models import HostEvent
-from webapp.hosts.taskmanager_samples import COLUMNS
+from webapp.hosts.taskmanager_samples import read_taskmanagers
 from webapp.lib.messages.rendering import localised
-from webapp.work.lake import read_newest
 
 log = logging.getLogger(__name__)
 
@@ -58,23 +56,15 @@ def taskmanagers_of(
     since, unreadable = start, False
     for cluster in clusters:
         try:
-            samples, read_from = read_newest(
-                "taskmanagers",
-                {"cluster": cluster, "host": host},
-                start,
-                end,
-                COLUMNS,
-                MOST_SAMPLES,
+            samples, read_from = read_taskmanagers(
+                {"cluster": cluster, "host": host}, start, end, MOST_SAMPLES
             )
         except Exception:  # The lake may raise any error.
             log.exception("Samples of TaskManagers on %s could not be read from the lake", host)
             unreadable = True
             continue
         since = max(since, read_from)
-        rows_of: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        for row in sorted(samples.to_pylist(), key=lambda row: row["ts"]):
-            rows_of[row["taskmanager_id"]].append(row)
-        budgets |= {(cluster, name): budget(rows) for name, rows in rows_of.items()}
+        budgets |= {key: budget(rows) for key, rows in samples.items()}
     keys = sorted(budgets.keys() | events_of.keys(), key=lambda key: (key not in budgets, key))
     rows = [
         TaskManagerOnHost(*key, budgets.get(key), **events_of.get(key, {}))

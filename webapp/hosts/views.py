@@ -3,6 +3,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -48,25 +49,16 @@ class Moment:
     trigger_ms: int | None = None
 
 
-@dataclass(frozen=True)
-class HostTimeline:
-    """``moments``, newest first. ``left_out``: older moments are beyond the limit."""
-
-    moments: Sequence[Moment]
-    left_out: bool = False
-
-
-def timeline(
-    events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], start: datetime, end: datetime
-) -> HostTimeline:
-    """``events`` and ``losses`` of a host or a TaskManager. At most four queries."""
+def _timeline(
+    events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], time_range: TimeRange
+) -> dict[str, Any]:
+    """Context of the time line of a host or a TaskManager, newest first. At most four queries."""
+    start, end = time_range.from_time, time_range.to_time
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
     with_jobs = list(jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])))
-    known = known_jobs(
-        {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in with_jobs for job in jobs}
-    )
+    known = known_jobs({row.key for row in rows} | {job for _, jobs in with_jobs for job in jobs})
     moments = [*_moments(rows, known), *_losses(with_jobs, known)]
     # Before the oldest event that was read, events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
@@ -75,9 +67,12 @@ def timeline(
         key=lambda moment: (moment.at, moment.title),
         reverse=True,
     )
-    return HostTimeline(
-        in_range[:MOST_MOMENTS], len(rows) > MOST_MOMENTS or len(in_range) > MOST_MOMENTS
-    )
+    return {
+        "moments": [(moment, SHAPES[moment.tone]) for moment in in_range[:MOST_MOMENTS]],
+        "left_out": len(rows) > MOST_MOMENTS or len(in_range) > MOST_MOMENTS,
+        "time_range": time_range,
+        "range_query": time_range.query if time_range.chosen else "",
+    }
 
 
 def _moments(rows: Sequence[HostEvent], known: Mapping[Job, JobCurrent]) -> Iterator[Moment]:
@@ -89,7 +84,7 @@ def _moments(rows: Sequence[HostEvent], known: Mapping[Job, JobCurrent]) -> Iter
             "warn" if event.kind == "expired" else "crit",
             title,
             detail,
-            ((event.cluster, event.job_id, job_name(known, event)),),
+            ((*event.key, job_name(known, event)),),
             event.taskmanager_id or "",
             event.checkpoint_id,
             trigger_ms,
@@ -161,9 +156,6 @@ def hosts(request: HttpRequest) -> HttpResponse:
     time_range = last_day(request, timezone.now())
     filters = HostsFilters.from_page(request.GET)
     host_list, matching = host_rows(filters, time_range.from_time, time_range.to_time)
-    first = min(
-        max(filters.values.get("after") or 0, 0), max(len(matching) - 1, 0) // PAGE_SIZE * PAGE_SIZE
-    )
     context: dict[str, Any] = {
         "time_range": time_range,
         "range_query": time_range.query if time_range.chosen else "",
@@ -174,12 +166,7 @@ def hosts(request: HttpRequest) -> HttpResponse:
             clusters_control(),
             Control("name", "Part of the name", id="filter-search"),
         ),
-        "rows": matching[first : first + PAGE_SIZE],
-        "matching": len(matching),
-        "first": first + 1,
-        "last": min(first + PAGE_SIZE, len(matching)),
-        "previous": max(first - PAGE_SIZE, 0) if first else None,
-        "next": first + PAGE_SIZE if first + PAGE_SIZE < len(matching) else None,
+        "page": Paginator(matching, PAGE_SIZE).get_page(request.GET.get("page")),
         "hosts": host_list,
     }
     return render(request, "hosts/hosts.html", context)
@@ -201,7 +188,7 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "other_clusters": [name for name in known if name not in clusters],
         "counts": lookup.counts_of(host, clusters, start, end),
         "concentrations": lookup.concentrations(host, clusters, start, end),
-        **_timeline_context(events, losses, time_range),
+        **_timeline(events, losses, time_range),
         "jobs": [
             (job, JOB_BADGES.get(job.job.status, UNKNOWN) if job.job else UNKNOWN) for job in jobs
         ],
@@ -211,18 +198,6 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "open_findings": sum(finding.state == FindingState.OPEN for finding in findings),
     }
     return render(request, "hosts/host.html", context)
-
-
-def _timeline_context(
-    events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], time_range: TimeRange
-) -> dict[str, Any]:
-    shown = timeline(events, losses, time_range.from_time, time_range.to_time)
-    return {
-        "moments": [(moment, SHAPES[moment.tone]) for moment in shown.moments],
-        "left_out": shown.left_out,
-        "time_range": time_range,
-        "range_query": time_range.query if time_range.chosen else "",
-    }
 
 
 @require_GET
@@ -253,7 +228,7 @@ def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> Http
         "host": host,
         "lives": [(life, ended_words(life)) for life in lives],
         "living": bool(lives) and lives[0].ended_at is None,
-        **_timeline_context(events.filter(host=host), losses, time_range),
+        **_timeline(events.filter(host=host), losses, time_range),
     }
     return render(request, "hosts/taskmanager.html", context)
 

@@ -80,13 +80,8 @@ def _checkpoint_charts(view: JobView, attempts: ShownAttempts, facts: Any) -> It
 
 
 def _pressure_charts(view: JobView, attempts: ShownAttempts) -> Iterator[NotedPart]:
-    rates = over_time(
-        view.job.cluster,
-        attempts.ids,
-        view.job.graph,
-        view.time_range.from_time,
-        view.time_range.to_time,
-    )
+    time_range = view.time_range
+    rates = over_time(view.job, attempts.ids, time_range.from_time, time_range.to_time)
     if rates is None:
         return
     if rates.shares:

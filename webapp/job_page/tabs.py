@@ -77,34 +77,32 @@ def _checkpoints(data: PageData) -> dict[str, Any]:
 def _pressure(data: PageData) -> dict[str, Any]:
     view, origins = data.view, data.findings.origins
     start, end = view.time_range.from_time, view.time_range.to_time
-    blamed = blame(view.job.graph, origins)
+    blamed = blame(view.job, origins)
     # The graph of a past job shows the time of its finding, not the calm after it.
     drawn_to = (
         max((origin.finding.last_seen for origin in origins), default=end) if view.is_past else end
     )
     windows = newest_windows(view.job.cluster, view.job.job_id, start, min(drawn_to, end))
+    plan = [*view.job.vertices, *windows]
     return {
         "origins": list(blamed.origins.values()),
-        "graph": draw_graph(view.job.graph, windows, blamed),
-        "windows": sorted(
-            windows.values(), key=lambda window: _graph_position(view, window.vertex_id)
-        ),
+        "graph": draw_graph(view.job, windows, blamed),
+        "windows": sorted(windows.values(), key=lambda window: plan.index(window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
     }
 
 
 def _state(data: PageData) -> dict[str, Any]:
     job = data.view.job
-    return {"storage": newest_audits.of_job(job.cluster, job.job_id)}
+    return {"storage": newest_audits.of_job(*job.key)}
 
 
 def _runtime(data: PageData) -> dict[str, Any]:
     view, parameters = data.view, data.request.GET
     start, end = view.time_range.from_time, view.time_range.to_time
-    of_job = {"cluster": view.job.cluster, "job_id": view.job.job_id}
-    events = LogEvent.objects.filter(**of_job, ts__gte=start, ts__lte=end)
+    events = LogEvent.objects.filter(**view.job.identity, ts__gte=start, ts__lte=end)
     filters = JobEventFilters.from_page(parameters, events)
-    exception_rows = JobException.objects.filter(**of_job, ts__gte=start, ts__lte=end)
+    exception_rows = JobException.objects.filter(**view.job.identity, ts__gte=start, ts__lte=end)
     exceptions = list(exception_rows.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
     totals = outage_totals(view.job, start, end)
     newest_outages = outages(view.job, start, end)[::-1][:OUTAGES_SHOWN] if totals.count else ()
@@ -148,7 +146,7 @@ def tab_links(data: PageData, tab: str) -> list[Link]:
     job, query = data.view.job, data.view.range_query
 
     def address(name: str, *more: str) -> str:
-        return f"{reverse(name, args=(job.cluster, job.job_id, *more))}{query and '?'}{query}"
+        return f"{reverse(name, args=(*job.key, *more))}{query and '?'}{query}"
 
     links = [
         Link(declared.title, declared.summary, address(declared.name))
@@ -161,8 +159,3 @@ def tab_links(data: PageData, tab: str) -> list[Link]:
         )
         links.append(Link(gettext("Replication"), summary, address("replication")))
     return links
-
-
-def _graph_position(view: JobView, vertex_id: str) -> int:
-    vertices = [vertex.get("vertex_id") for vertex in (view.job.graph or {}).get("vertices") or ()]
-    return vertices.index(vertex_id) if vertex_id in vertices else len(vertices)

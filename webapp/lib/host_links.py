@@ -1,4 +1,6 @@
-"""``{% host_link NAME CLUSTER %}`` and ``{% cluster_link NAME %}``: a name as a link to its page."""
+"""``{% host_link NAME CLUSTER %}``, ``{% job_link CLUSTER ID NAME %}`` and ``{% cluster_link NAME %}``:
+a name as a link to its page.
+"""
 
 from typing import Any
 
@@ -7,6 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 
 from webapp.lib.filters import demo_mark
 from webapp.lib.quantities import UNKNOWN
@@ -21,14 +24,28 @@ def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str
     if not isinstance(name, str) or not name:
         return UNKNOWN
     parameters = "&".join(filter(None, (urlencode({"cluster": cluster}) if cluster else "", query)))
-    short_name = name if len(name) <= LONGEST_SHOWN else f"{name[: LONGEST_SHOWN - 1]}…"
     return format_html(
         '<a class="host" href="{}{}" title="{}"><bdi>{}</bdi></a>',
         reverse("host", args=(name,)),
         f"?{parameters}" if parameters else "",
         name,
-        short_name,
+        _shortened(name),
     )
+
+
+@register.simple_tag
+def job_link(cluster: str, job_id: str, name: str | None, query: str = "") -> SafeString:
+    """The id if there is no name."""
+    return format_html(
+        '<a href="{}{}"><bdi>{}</bdi></a>',
+        reverse("job", args=(cluster, job_id)),
+        f"?{query}" if query else "",
+        _shortened(name or job_id),
+    )
+
+
+def _shortened(name: str) -> str:
+    return Truncator(name).chars(LONGEST_SHOWN)
 
 
 @register.simple_tag

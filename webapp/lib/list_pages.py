@@ -14,7 +14,7 @@ from webapp.lib.keysets import BadCursor
 from webapp.lib.middleware import Middleware
 
 COUNT_CAP = 1_000
-POSITIONS = ("cursor", "after")
+POSITIONS = ("cursor", "after", "page")
 """A changed filter resets these parameters."""
 
 
@@ -84,13 +84,6 @@ def searched(rows: QuerySet[Any]) -> tuple[QuerySet[Any], int]:
     """
     keys = list(rows.order_by().values_list("pk", flat=True)[: COUNT_CAP + 1])
     return rows.filter(pk__in=keys) if len(keys) <= COUNT_CAP else rows, len(keys)
-
-
-def page_number(request: HttpRequest, parameter: str, total: int, page_size: int) -> int:
-    """The page from 0: the last one if the number is too large, 0 if it is invalid."""
-    text = request.GET.get(parameter, "")
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
-    return min(number, max(total - 1, 0) // page_size)
 
 
 class ListErrors(Middleware):

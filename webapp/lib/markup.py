@@ -1,14 +1,14 @@
 """Template tags for panels, tables, column heads, badges and pagers.
-``{% panel _("Why") note=_("by reason") %}…{% endpanel %}`` is a section with a heading; content
-before ``{% body %}`` is beside the heading. ``{% table %}{% th _("Files") "n" %}{% rows
-%}<tr>…</tr>{% endtable %}`` is a table. By default, its caption is the title of the panel around
-it.
+``{% panel "Why" note="by reason" %}…{% endpanel %}`` is a section with a heading; content before
+``{% body %}`` is beside the heading. ``{% table %}{% th "Files" "n" %}{% rows %}<tr>…</tr>{% endtable
+%}`` is a table. By default, its caption is the title of the panel around it. Titles and notes that
+the template has are translated.
 """
 
 from typing import Any
 
 from django.template import Context, Library, Node, NodeList
-from django.template.base import Parser, Token, token_kwargs
+from django.template.base import FilterExpression, Parser, Token, token_kwargs
 from django.templatetags.static import static
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -37,8 +37,16 @@ class _Part(Node):
             parser.delete_first_token()
 
     def resolved(self, context: Context) -> tuple[Any, dict[str, Any]]:
-        title = self.title.resolve(context) if self.title else context.get("panel_title")
-        return title, {name: value.resolve(context) for name, value in self.options.items()}
+        title = _translated(self.title, context) if self.title else context.get("panel_title")
+        return title, {
+            name: _translated(value, context) if name == "note" else value.resolve(context)
+            for name, value in self.options.items()
+        }
+
+
+def _translated(expression: FilterExpression, context: Context) -> Any:
+    value = expression.resolve(context)
+    return value if expression.is_var else gettext(value)
 
 
 class _Panel(_Part):
@@ -111,10 +119,12 @@ def styles(*names: str) -> SafeString:
 
 
 @register.simple_tag
-def th(name: str, css: str = "", title: str = "", hidden: bool = False) -> SafeString:
-    values = {"class": css, "title": title}
+def th(name: str | int, css: str = "", title: str = "", hidden: bool = False) -> SafeString:
+    values = {"class": css, "title": title and gettext(title)}
     attributes = _attributes({name: value for name, value in values.items() if value})
-    content = format_html('<span class="visually-hidden">{}</span>', name) if hidden else name
+    content = name and gettext(str(name))
+    if hidden:
+        content = format_html('<span class="visually-hidden">{}</span>', content)
     return format_html('<th scope="col"{}>{}</th>', attributes, content)
 
 

@@ -16,7 +16,7 @@ sees another cluster: add a row of a new model to ``tests/attacks/inhabited.py``
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.apps import apps
 from django.core.checks import CheckMessage, Error
@@ -44,6 +44,34 @@ OPEN = {
 
 
 ModelT = TypeVar("ModelT", bound=models.Model)
+
+
+class JobKey(NamedTuple):
+    cluster: str
+    job_id: str
+
+
+class JobRow(models.Model):
+    """A row about one job: ``cluster`` and ``job_id`` are its key or a part of it."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self._meta.verbose_name} of {self.job_id} on {self.cluster}"
+
+    @property
+    def key(self) -> JobKey:
+        return JobKey(self.cluster, self.job_id)
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """For ``filter(**job.identity)`` of other rows about the job."""
+        return self.key._asdict()
 
 
 class Rule:

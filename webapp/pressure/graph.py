@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
@@ -11,6 +11,7 @@ from django.utils.translation import gettext, ngettext
 from webapp.charts.job_graph import COMPACT, FULL, Edge, Geometry, Layout, Node, lay_out
 from webapp.findings.job_findings import ORIGIN_RULES
 from webapp.findings.presentation import PresentedFinding
+from webapp.fleet.models import JobCurrent
 from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import usage_text
 from webapp.pressure.models import PressureWindow
@@ -22,23 +23,16 @@ class Blame:
     origins by the vertex id that they hold back. ``path``: edges between them.
     """
 
-    origins: Mapping[str, PresentedFinding] = field(default_factory=dict)
-    holders: Mapping[str, str] = field(default_factory=dict)
-    path: frozenset[tuple[str, str]] = frozenset()
+    origins: Mapping[str, PresentedFinding]
+    holders: Mapping[str, str]
+    path: set[tuple[str, str]]
 
 
-NO_BLAME = Blame()
-
-
-def blame(graph: Mapping[str, Any] | None, findings: Iterable[PresentedFinding]) -> Blame:
+def blame(job: JobCurrent, findings: Iterable[PresentedFinding]) -> Blame:
     """Follows the paths of findings from their origin: they have names, which may repeat."""
-    names = {
-        str(vertex["vertex_id"]): str(vertex.get("name") or "")
-        for vertex in (graph or {}).get("vertices") or ()
-        if vertex.get("vertex_id")
-    }
+    names = job.vertex_names
     upstream: dict[str, list[str]] = defaultdict(list)
-    for edge in (graph or {}).get("edges") or ():
+    for edge in job.edges:
         upstream[str(edge.get("target"))].append(str(edge.get("source")))
     origins: dict[str, PresentedFinding] = {}
     holders: dict[str, str] = {}
@@ -54,9 +48,7 @@ def blame(graph: Mapping[str, Any] | None, findings: Iterable[PresentedFinding])
             edges = _walk(relation.path, origin, names, upstream)
             path.update(edges)
             holders.update({source: names[origin] for source, _target in edges})
-    return Blame(
-        origins, {key: name for key, name in holders.items() if key not in origins}, frozenset(path)
-    )
+    return Blame(origins, {key: name for key, name in holders.items() if key not in origins}, path)
 
 
 def _vertex_of(finding: PresentedFinding, names: Mapping[str, str]) -> str | None:
@@ -64,9 +56,7 @@ def _vertex_of(finding: PresentedFinding, names: Mapping[str, str]) -> str | Non
     for vertex in (data.get("vertex_id"), finding.finding.subject_id):
         if vertex in names:
             return str(vertex)
-    return next(
-        (key for key, name in names.items() if name and name == finding.finding.subject), None
-    )
+    return next((key for key, name in names.items() if name == finding.finding.subject), None)
 
 
 def _walk(
@@ -138,20 +128,13 @@ class DrawnGraph:
 
 
 def draw_graph(
-    graph: Mapping[str, Any] | None, windows: Mapping[str, PressureWindow], blame: Blame = NO_BLAME
+    job: JobCurrent, windows: Mapping[str, PressureWindow], blame: Blame
 ) -> DrawnGraph | None:
-    """``graph``: ``{vertices, edges}`` of the job. Returns None if the plan is unknown."""
-    vertices = {
-        str(vertex.get("vertex_id")): vertex
-        for vertex in (graph or {}).get("vertices") or ()
-        if vertex.get("vertex_id")
-    }
+    """None if the plan is unknown."""
+    vertices = job.vertices
     if not vertices:
         return None
-    links = {
-        (str(edge.get("source")), str(edge.get("target"))): edge
-        for edge in (graph or {}).get("edges") or ()
-    }
+    links = {(str(edge.get("source")), str(edge.get("target"))): edge for edge in job.edges}
     geometry = COMPACT if len(vertices) > MOST_IN_FULL else FULL
     layout = lay_out(list(vertices), links, geometry)
     boxes = tuple(

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Avg, BigIntegerField, Func, Max
 
 from webapp.charts.pressure import VertexShares
+from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import instant_of
 from webapp.pressure.models import PressureWindow, VertexHour
 
@@ -64,16 +65,14 @@ def _by_slice(rows: Any, start: str, width_s: int, figures: Sequence[Any]) -> An
 
 
 def over_time(
-    cluster: str,
-    job_ids: Sequence[str],
-    graph: Mapping[str, Any] | None,
-    start: datetime,
-    end: datetime,
+    job: JobCurrent, job_ids: Sequence[str], start: datetime, end: datetime
 ) -> OverTime | None:
-    """None if there are no data. One query of windows; one of hours if windows may be deleted."""
+    """``job_ids``: attempts of the job. None if there are no data. One query of windows; one
+    of hours if windows may be deleted.
+    """
     slice_s = (end - start).total_seconds() / MOST_SLICES
     width_s = max(ceil(slice_s / _WINDOW_S), 1) * _WINDOW_S
-    of_jobs = {"cluster": cluster, "job_id__in": job_ids}
+    of_jobs = {"cluster": job.cluster, "job_id__in": job_ids}
     windows = PressureWindow.objects.filter(
         **of_jobs, window_start__gt=start - timedelta(seconds=_WINDOW_S), window_start__lte=end
     )
@@ -110,20 +109,15 @@ def over_time(
         key: row for key, row in shares.items() if {None} != {*row.backpressured, *row.busy}
     }
     worst = sorted(measured, key=lambda key: -_pressure(measured[key]))[:MOST_VERTICES]
-    plan = [vertex.get("vertex_id") for vertex in (graph or {}).get("vertices") or ()]
-
-    def position(vertex_id: str) -> int:
-        return plan.index(vertex_id) if vertex_id in plan else len(plan)
-
-    edges = (graph or {}).get("edges") or ()
-    targets = {edge.get("target") for edge in edges}
-    origins = {edge.get("source") for edge in edges}
-    sources = [key for key in plan if key not in targets]
-    sinks = [key for key in plan if key not in origins]
+    targets = {edge.get("target") for edge in job.edges}
+    origins = {edge.get("source") for edge in job.edges}
+    sources = [key for key in job.vertices if key not in targets]
+    sinks = [key for key in job.vertices if key not in origins]
+    plan = [*job.vertices, *worst]
     return OverTime(
         [instant_of(number * width_s * 1_000) for number in slices],
         timedelta(seconds=width_s),
-        [measured[key] for key in sorted(worst, key=position)],
+        [measured[key] for key in sorted(worst, key=plan.index)],
         len(measured),
         [_sum_if_all_known(cells, sources, number, _OUT) for number in slices],
         [_sum_if_all_known(cells, sinks, number, _IN) for number in slices],

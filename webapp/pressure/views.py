@@ -8,9 +8,10 @@ from itertools import zip_longest
 from statistics import fmean, median
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.charts.answers import answer_or_nothing
@@ -19,7 +20,6 @@ from webapp.charts.theme import ACCENT, CRIT, UNKNOWN, WARN
 from webapp.findings.models import Finding
 from webapp.findings.presentation import present
 from webapp.fleet.job_lookup import look_up, vertex_or_404
-from webapp.lib.list_pages import page_number
 from webapp.pressure.models import PressureWindow
 from webapp.work.lake import read_newest
 
@@ -95,20 +95,18 @@ class DrawnColumn:
 
 CHARTS: dict[str, tuple[DrawnColumn, ...]] = {
     "pressure": (
-        DrawnColumn("busy_ms_per_s_max", gettext_noop("busiest subtask"), WARN, 1e-3),
-        DrawnColumn("busy_ms_per_s_mean", gettext_noop("busy, all subtasks"), ACCENT, 1e-3, fmean),
-        DrawnColumn(
-            "backpressured_ms_per_s_max", gettext_noop("most back-pressured subtask"), CRIT, 1e-3
-        ),
-        DrawnColumn("idle_ms_per_s_mean", gettext_noop("idle, all subtasks"), UNKNOWN, 1e-3, fmean),
+        DrawnColumn("busy_ms_per_s_max", "busiest subtask", WARN, 1e-3),
+        DrawnColumn("busy_ms_per_s_mean", "busy, all subtasks", ACCENT, 1e-3, fmean),
+        DrawnColumn("backpressured_ms_per_s_max", "most back-pressured subtask", CRIT, 1e-3),
+        DrawnColumn("idle_ms_per_s_mean", "idle, all subtasks", UNKNOWN, 1e-3, fmean),
     ),
     "records": (
-        DrawnColumn("records_in_per_s", gettext_noop("records in per second"), ACCENT, pick=fmean),
-        DrawnColumn("records_out_per_s", gettext_noop("records out per second"), WARN, pick=fmean),
+        DrawnColumn("records_in_per_s", "records in per second", ACCENT, pick=fmean),
+        DrawnColumn("records_out_per_s", "records out per second", WARN, pick=fmean),
     ),
     "pools": (
-        DrawnColumn("in_pool_max", gettext_noop("fullest input pool"), ACCENT),
-        DrawnColumn("out_pool_max", gettext_noop("fullest output pool"), WARN),
+        DrawnColumn("in_pool_max", "fullest input pool", ACCENT),
+        DrawnColumn("out_pool_max", "fullest output pool", WARN),
     ),
 }
 
@@ -138,18 +136,8 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
     except Exception:  # The lake may raise any error.
         log.exception("Subtasks of vertex %s of %s could not be read", vertex_id, job_id)
         return render(request, "pressure/_subtasks.html", context | {"is_unreadable": True})
-    total = len(subtask_rows)
-    number = page_number(request, "page", total, PAGE_SIZE)
-    first = number * PAGE_SIZE
-    context |= {
-        "sampled_at": sampled_at,
-        "subtasks": busiest_first(subtask_rows)[first : first + PAGE_SIZE],
-        "total": total,
-        "first": first + 1,
-        "last": min(first + PAGE_SIZE, total),
-        "number": number,
-        "has_more": first + PAGE_SIZE < total,
-    }
+    pages = Paginator(busiest_first(subtask_rows), PAGE_SIZE)
+    context |= {"sampled_at": sampled_at, "page": pages.get_page(request.GET.get("page"))}
     return render(request, "pressure/_subtasks.html", context)
 
 

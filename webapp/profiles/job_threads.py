@@ -82,12 +82,7 @@ def job_threads(
     """Makes one query, and reads samples of some minutes from the lake. Threads of one vertex or
     TaskManager if ``vertex_id`` or ``taskmanager_id`` is not empty.
     """
-    vertices = {
-        str(vertex["vertex_id"]): vertex
-        for vertex in (job.graph or {}).get("vertices") or ()
-        if vertex.get("vertex_id")
-    }
-    tasks = sum(int(vertex.get("parallelism") or 0) for vertex in vertices.values())
+    tasks = sum(int(vertex.get("parallelism") or 0) for vertex in job.vertices.values())
     try:
         samples = read_samples(job.cluster, job.job_id, tasks, at)
     except Exception:  # The lake may raise any error.
@@ -109,7 +104,7 @@ def job_threads(
         return JobThreads(None, (), why)
     vertex_ids = {
         _one_line(vertex.get("name")): key
-        for key, vertex in vertices.items()
+        for key, vertex in job.vertices.items()
         if not vertex_id or key == vertex_id
     }
     shown_names = sorted(subtasks_of)[:MOST_TASKMANAGERS]

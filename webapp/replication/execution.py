@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from spark_jobs.replication.request import COMPLETE, Request, Result
 from webapp.checkpoints.models import CheckpointFact
+from webapp.lib.storage_uris import spellings
 from webapp.replication import findings
 from webapp.replication.models import Replica
 from webapp.replication.registration import earlier_copies, places_of
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 from webapp.work import spark_job
 from webapp.work.lease import Lease

@@ -4,13 +4,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings import marks
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
-from webapp.findings.settling import Identity, by_identity, settle
+from webapp.findings.settling import by_identity, identified, settle
 from webapp.findings.signals import findings_changed
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms
@@ -22,11 +21,9 @@ def judge(replica: Replica, guard: WriteGuard, now: datetime) -> None:
     job = JobCurrent.objects.filter(cluster=replica.cluster, job_id=replica.job_id).first()
     sample = sample_of(replica, job, now)
     limits = Settings(as_plain()).limits(replica.cluster, replica.job_id)
-    findings: dict[Identity, dict[str, object]] = {}
-    for finding in registry.diagnose(sample, limits).findings:
-        identity = (replica.cluster, replica.job_id, finding.rule, finding.subject_id)
-        findings[identity] = finding_to_plain(finding) | {"job_name": sample.job_name}
-    settle(findings, by_identity(_open(replica)), guard, now)
+    findings = registry.diagnose(sample, limits).findings
+    new = identified(findings, replica.cluster, replica.job_id, job_name=sample.job_name)
+    settle(new, by_identity(_open(replica)), guard, now)
 
 
 def close(replica: Replica, now: datetime) -> None:

@@ -1,8 +1,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils.translation import gettext
-
 from webapp.fleet.models import JobCurrent
 from webapp.lib.badges import Badge
 from webapp.replication.models import Replica
@@ -25,19 +23,17 @@ class JobReplication:
     @property
     def badge(self) -> Badge:
         if self.replica.checkpoint_id is None:
-            return Badge(gettext("no copy yet"), "?", "unknown")
+            return Badge("no copy yet", "?", "unknown")
         if self.replica.trouble:
-            return Badge(gettext("last try failed"), "◆", "warn")
+            return Badge("last try failed", "◆", "warn")
         return (
-            Badge(gettext("complete"), "●", "ok")
-            if self.replica.enabled
-            else Badge(gettext("stopped"), "■", "done")
+            Badge("complete", "●", "ok") if self.replica.enabled else Badge("stopped", "■", "done")
         )
 
 
 def job_replication(job: JobCurrent, now: datetime) -> JobReplication | None:
     """None if no copy was requested. The lag does not grow after the end of the job."""
-    replica = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
+    replica = Replica.objects.filter(**job.identity).first()
     if replica is None:
         return None
     return JobReplication(replica, min(now, job.end_time) if job.end_time else now)

@@ -5,15 +5,15 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from ingest.uris import BadUri, canonical
+from ingest.uris import BadUri
 from webapp.accounts.roles import Role, role_of
 from webapp.fleet.models import JobCurrent
 from webapp.lib.refusals import ActionRefused, InputRefused
+from webapp.lib.storage_uris import canonical
 from webapp.replication import findings, work_keys
 from webapp.replication.models import Replica
 from webapp.replication.registration import register
 from webapp.replication.storages import storage_of
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 
 ORDERS = ("now", "stop", "resume")
@@ -54,10 +54,9 @@ def _refuse_unknown_storage(destination: str, user: Any) -> None:
     if role_of(user) == Role.ADMIN:
         return
     try:
-        storage = storage_of(canonical(destination, spellings()))
+        storage = storage_of(canonical(destination))
         storages = {
-            storage_of(canonical(uri, spellings()))
-            for uri in StorageRoot.objects.values_list("uri", flat=True)
+            storage_of(canonical(uri)) for uri in StorageRoot.objects.values_list("uri", flat=True)
         } - {"file:"}
     except BadUri as error:
         raise InputRefused({"destination": str(error)}) from error

@@ -9,15 +9,15 @@ from django.utils.translation import gettext
 from ingest.local_directories import refusal_of_tree
 from ingest.storage.identities import overlapping
 from ingest.storage.roots import Root
-from ingest.uris import BadUri, canonical, is_below
+from ingest.uris import BadUri, is_below
 from webapp.checkpoints.models import CheckpointFact
 from webapp.config.schedule import TICK_S
 from webapp.fleet.models import JobCurrent
 from webapp.lib import scopes
 from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import InputRefused
+from webapp.lib.storage_uris import canonical, spellings
 from webapp.replication.models import Replica
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 
 DEFAULT_EVERY_S = 300
@@ -28,7 +28,7 @@ LEAST_EVERY_S, MOST_EVERY_S = TICK_S, 7 * 86_400
 def source_of(job: JobCurrent) -> str:
     """The directory of the job's newest checkpoints, canonical. Raises :class:`InputRefused`."""
     facts = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, external_path__isnull=False, is_savepoint=False
+        **job.identity, external_path__isnull=False, is_savepoint=False
     )
     path = facts.order_by("-trigger_time").values_list("external_path", flat=True).first()
     if not path:
@@ -40,7 +40,7 @@ def source_of(job: JobCurrent) -> str:
                 )
             }
         )
-    return canonical(str(path), spellings()).rpartition("/")[0]
+    return canonical(str(path)).rpartition("/")[0]
 
 
 def register(
@@ -61,7 +61,7 @@ def register(
         _refuse_interval(every_s)
     try:
         place = Root.of(destination, read_at or None, spellings())
-        source = canonical(source, spellings()) if source else source_of(job)
+        source = canonical(source) if source else source_of(job)
     except BadUri as error:
         raise InputRefused({"destination": str(error)}) from error
     if refusal := refusal_of_tree(read_at or place.uri):
@@ -78,14 +78,14 @@ def register(
                 % {"source": source}
             }
         )
-    stored = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
-    is_new = stored is None or (canonical(stored.destination, spellings()), stored.source) != (
+    stored = Replica.objects.filter(**job.identity).first()
+    is_new = stored is None or (canonical(stored.destination), stored.source) != (
         place.uri,
         source,
     )
     _refuse_taken(
         place,
-        Replica.objects.exclude(cluster=job.cluster, job_id=job.job_id)
+        Replica.objects.exclude(**job.identity)
         if stored is None or is_new
         else earlier_copies(stored),
     )
@@ -111,8 +111,7 @@ def register(
             if stored and is_new:
                 stored.delete()
             row, _ = Replica.objects.get_or_create(
-                cluster=job.cluster,
-                job_id=job.job_id,
+                **job.identity,
                 defaults={"name": uuid.uuid4().hex, "every_s": every_s, **columns},
             )
     except IntegrityError:  # somebody else requested the same place at the same time

@@ -13,11 +13,12 @@ from rest_framework.response import Response
 
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, REFUSALS, ListView, listed
 from webapp.lib.api.parsing import BoundedList, valid_input
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports import orders, report_scope
 from webapp.reports.filters import ReportFilters
 from webapp.reports.models import IncidentReport
 from webapp.reports.renderers.files import FORMS
-from webapp.reports.report_scope import MOST_JOBS, JobKey
+from webapp.reports.report_scope import MOST_JOBS
 from webapp.reports.stored_reports import Gone, content
 
 _NO_NUL = r"^[^\u0000]*$"

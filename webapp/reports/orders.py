@@ -8,9 +8,10 @@ from django.utils.translation import gettext
 
 from webapp.lib import scopes
 from webapp.lib.refusals import ActionRefused
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports import work_keys
 from webapp.reports.models import IncidentReport
-from webapp.reports.report_scope import BadScope, JobKey, ReportScope, checked, rows_of
+from webapp.reports.report_scope import BadScope, ReportScope, checked, rows_of
 
 MOST_WAITING = 100
 """More waiting requests are refused, so that a broken script does not fill the queue."""

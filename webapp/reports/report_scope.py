@@ -17,17 +17,12 @@ from webapp.incidents.models import Incident
 from webapp.lib import timeranges
 from webapp.lib.instants import drawable
 from webapp.lib.refusals import InputRefused
+from webapp.lib.scoped_rows import JobKey
 from webapp.lib.timeranges import BadTimeRange
 
 MOST_JOBS = 50
 LONGEST = timedelta(days=31)
 SHORTEST = timedelta(seconds=10)
-
-
-@dataclass(frozen=True)
-class JobKey:
-    cluster: str
-    job_id: str
 
 
 @dataclass(frozen=True)
@@ -65,13 +60,13 @@ def with_attempts(scope: ReportScope, jobs: Iterable[JobCurrent]) -> ReportScope
     """Add the other attempts of ``jobs`` that lived in the range, up to ``MOST_JOBS`` in all."""
     keys = dict.fromkeys(scope.jobs)
     for job in jobs:
-        if JobKey(job.cluster, job.job_id) in keys:
+        if job.key in keys:
             lived_attempts = [
                 attempt
                 for attempt in other_attempts(job)
                 if lived_in(attempt, scope.start, scope.end)
             ]
-            keys.update(dict.fromkeys(JobKey(job.cluster, job.job_id) for job in lived_attempts))
+            keys.update(dict.fromkeys(job.key for job in lived_attempts))
     return replace(scope, jobs=tuple(keys)[:MOST_JOBS])
 
 
@@ -245,14 +240,14 @@ def _worst_of(cluster: str) -> list[JobKey]:
 
 
 def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
-    rows = {JobKey(row.cluster, row.job_id): row for row in rows_of(keys).defer(*_LARGE)}
+    rows = {row.key: row for row in rows_of(keys).defer(*_LARGE)}
     return [rows[key] for key in dict.fromkeys(keys) if key in rows][:MOST_JOBS]
 
 
 def _worst_jobs(chosen: Sequence[JobKey]) -> list[JobCurrent]:
     newest = JobCurrent.objects.newest_attempts().defer(*_LARGE)
     rows = newest.worst_first("-last_seen_at", "id")[: MOST_SHOWN + len(chosen)]
-    return [row for row in rows if JobKey(row.cluster, row.job_id) not in chosen][:MOST_SHOWN]
+    return [row for row in rows if row.key not in chosen][:MOST_SHOWN]
 
 
 def _is_past(job: JobCurrent) -> bool:

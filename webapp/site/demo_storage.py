@@ -21,8 +21,7 @@ from webapp.storage import registration
 from webapp.storage.auditing import audit_request, audit_retention
 from webapp.storage.auditing.audit_run import audit
 from webapp.storage.choices import AuditPurpose
-from webapp.storage.models import StorageAudit, StorageRoot, StorageRootQuerySet
-from webapp.storage.table_models import AUDIT_MODELS
+from webapp.storage.models import AUDIT_MODELS, StorageAudit, StorageRoot, StorageRootQuerySet
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
 
@@ -71,7 +70,6 @@ def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecor
             purpose=AuditPurpose.SCHEDULED,
             as_of=as_of,
             clusters_of_then=tuple(ROOTS[row.uri].name for row in rows),
-            spellings=audit_request.spellings(),
         )
         audit(request, lease, record)
     (demo.folder() / AUDITED).touch()

@@ -2,7 +2,6 @@
 audit is ignored for a root that a newer audit has judged.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,13 +10,13 @@ from django.conf import settings
 from ingest.sources import MetadataRoot, MetadataSource
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.findings import Limits
-from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.rule import Sample
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
-from webapp.findings.settling import Identity, by_identity, settle
+from webapp.findings.settling import Identity, by_identity, identified, settle
+from webapp.lib.storage_uris import spellings
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot
 from webapp.storage.newest_audits import loaded_figures
 from webapp.storage.samples import job_samples, root_samples
@@ -39,13 +38,12 @@ def evidence_source() -> MetadataSource:
             )
             for root in roots
         ),
-        aliases=tuple(settings.WEIR.storage_aliases.items()),
+        aliases=spellings().aliases,
         files_per_cycle=settings.WEIR.metadata_per_cycle,
         file_bytes=settings.WEIR.metadata_max_bytes,
     )
 
 
-SUBJECT_LENGTH = 300
 SMALL_FILES = "storage.small_files.files"
 
 
@@ -59,25 +57,12 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
     open_findings = by_identity(_open_findings({row.root for row in roots}))
     new: dict[Identity, dict[str, Any]] = {}
     for sample, limits in _samples_with_limits(audit, roots):
-        for finding in registry.diagnose(sample, limits).findings:
-            plain = finding_to_plain(finding)
-            new.setdefault(
-                (*_job_of(sample), finding.rule, bounded_subject(finding.subject_id)),
-                plain | {"job_name": _job_name_of(sample)},
-            )
+        findings = registry.diagnose(sample, limits).findings
+        found = identified(findings, *_job_of(sample), job_name=_job_name_of(sample))
+        new |= {identity: plain for identity, plain in found.items() if identity not in new}
     closed = settle(new, open_findings, guard, audit.as_of)
     if new or closed:
         say(f"findings on storage: {len(new)} stand, {closed} closed")
-
-
-def bounded_subject(subject_id: str) -> str:
-    """The subject in the length of its column; a hash replaces the end of a long one."""
-    if len(subject_id) <= SUBJECT_LENGTH:
-        return subject_id
-    return (
-        f"{subject_id[: SUBJECT_LENGTH - 33]} "
-        f"{hashlib.sha256(subject_id.encode()).hexdigest()[:32]}"
-    )
 
 
 def _is_outdated(row: RootFigures) -> bool:

@@ -4,23 +4,22 @@ from django.conf import settings
 
 from webapp.fleet.pipeline_status.status import recent_status
 from webapp.lib.badges import Badge, as_far_as_known
-from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import AuditState
 from webapp.storage.models import RootFigures
 
-CLEANABLE = Badge(_("can be cleaned"), "●", "ok")
-NOT_CLEANABLE = Badge(_("not cleanable"), "◆", "warn")
-NOT_AUDITED = Badge(_("not audited"), "?", "unknown")
+CLEANABLE = Badge("can be cleaned", "●", "ok")
+NOT_CLEANABLE = Badge("not cleanable", "◆", "warn")
+NOT_AUDITED = Badge("not audited", "?", "unknown")
 AUDIT_BADGES: dict[str, Badge] = {
-    AuditState.RUNNING: Badge(_("running"), "…", "unknown"),
-    AuditState.WRITTEN: Badge(_("to be loaded"), "…", "unknown"),
-    AuditState.LOADED: Badge(_("done"), "●", "ok"),
-    AuditState.FAILED: Badge(_("failed"), "▲", "crit"),
+    AuditState.RUNNING: Badge("running", "…", "unknown"),
+    AuditState.WRITTEN: Badge("to be loaded", "…", "unknown"),
+    AuditState.LOADED: Badge("done", "●", "ok"),
+    AuditState.FAILED: Badge("failed", "▲", "crit"),
 }
-YES = Badge(_("yes"), "●", "ok")
-NO = Badge(_("no"), "▲", "crit")
-UNKNOWN = Badge(_("unknown"), "?", "unknown")
-PLAIN_NO = Badge(_("no"), "◆", "warn")
+YES = Badge("yes", "●", "ok")
+NO = Badge("no", "▲", "crit")
+UNKNOWN = Badge("unknown", "?", "unknown")
+PLAIN_NO = Badge("no", "◆", "warn")
 
 
 def answer(value: bool | None, no: Badge = NO) -> Badge:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ingest.metadata.owners import owner_directory
-from ingest.uris import BadUri, canonical
 from webapp.fleet.models import JobCurrent
-from webapp.storage.auditing.audit_request import spellings
+from webapp.lib.storage_uris import canonical_or_none
 from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, RootFigures
 
 MOST_ROWS = 500
@@ -110,7 +109,7 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
         if (directory := owner_directory(snapshot)) in directories:
             needed_by[directory] |= set(job_ids)
     states = {
-        (job.cluster, job.job_id): job.state
+        job.key: job.state
         for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "state")
     }
     return tuple(
@@ -141,11 +140,8 @@ def _restored_jobs() -> dict[str, list[str]]:
         .order_by("-as_of", "-id")
     )
     for job_id, path in rows.values_list("job_id", "restored_path")[:MOST_JOBS]:
-        try:
-            snapshot = canonical(path or "", spellings()).removesuffix("/_metadata")
-        except BadUri:
-            continue
-        job_ids[snapshot].append(job_id)
+        if snapshot := canonical_or_none(path):
+            job_ids[snapshot.removesuffix("/_metadata")].append(job_id)
     return job_ids
 
 

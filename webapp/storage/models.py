@@ -27,6 +27,23 @@ class AuditRow(models.Model):
         abstract = True
 
 
+class RootRow(AuditRow):
+    root = models.CharField(max_length=URI_LENGTH)
+
+    class Meta:
+        abstract = True
+
+
+class JobInRoot(RootRow):
+    """``cluster`` and ``job_id`` are empty if they are unknown."""
+
+    cluster = models.CharField(max_length=100, blank=True)
+    job_id = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        abstract = True
+
+
 class VerdictCounts(models.Model):
     live_files = models.BigIntegerField()
     live_bytes = models.BigIntegerField()
@@ -180,13 +197,12 @@ class StorageAudit(models.Model):
 
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
-class RootFigures(AuditRow, VerdictCounts):
+class RootFigures(RootRow, VerdictCounts):
     """Serving table ``storage_root``: one root in one audit.
 
     One row a day is kept for years, as the history of the root.
     """
 
-    root = models.CharField(max_length=URI_LENGTH)
     as_of = models.DateTimeField()
     files = models.BigIntegerField()
     bytes = models.BigIntegerField()
@@ -208,10 +224,9 @@ class RootFigures(AuditRow, VerdictCounts):
 
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
-class VerdictFigures(AuditRow):
+class VerdictFigures(RootRow):
     """Serving table ``storage_verdict``: files of one root by verdict, reason and kind."""
 
-    root = models.CharField(max_length=URI_LENGTH)
     verdict = models.CharField(max_length=32)
     reason = models.CharField(max_length=64)
     kind = models.CharField(max_length=64)
@@ -230,12 +245,11 @@ class VerdictFigures(AuditRow):
 
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
-class AuditDoubt(AuditRow):
+class AuditDoubt(RootRow):
     """Serving table ``storage_doubt``: something that could not be read or known, and its reach."""
 
     subject = models.CharField(max_length=URI_LENGTH)
     reason = models.CharField(max_length=64)
-    root = models.CharField(max_length=URI_LENGTH)
     detail = MessageField(null=True)
     reach = models.CharField(max_length=16)
     places = models.JSONField()
@@ -254,16 +268,13 @@ class AuditDoubt(AuditRow):
 
 
 @scoped()
-class JobStorage(AuditRow, VerdictCounts):
+class JobStorage(JobInRoot, VerdictCounts):
     """Serving table ``storage_job``: one job's directory.
 
     ``cluster`` is empty unless exactly one cluster is known to write to ``directory``.
     """
 
     directory = models.CharField(max_length=URI_LENGTH)
-    root = models.CharField(max_length=URI_LENGTH)
-    cluster = models.CharField(max_length=100, blank=True)
-    job_id = models.CharField(max_length=64, blank=True)
     job_name = models.TextField(null=True)
     terminal = models.BooleanField(null=True)
     files = models.BigIntegerField()
@@ -334,13 +345,10 @@ class ChainLink(AuditRow):
 
 
 @scoped()
-class CheckpointStorage(AuditRow):
+class CheckpointStorage(JobInRoot):
     """Serving table ``storage_checkpoint``: one checkpoint whose ``_metadata`` was read."""
 
     metadata_path = models.CharField(max_length=URI_LENGTH)
-    root = models.CharField(max_length=URI_LENGTH)
-    cluster = models.CharField(max_length=100, blank=True)
-    job_id = models.CharField(max_length=64, blank=True)
     checkpoint_id = models.BigIntegerField(null=True)
     is_savepoint = models.BooleanField()
     metadata_bytes = models.BigIntegerField(null=True)
@@ -399,16 +407,13 @@ class MissingFile(AuditRow):
 
 
 @scoped()
-class OperatorStateSize(AuditRow):
+class OperatorStateSize(JobInRoot):
     """Serving table ``storage_operator_state``: one operator in one checkpoint. Operators with
     little operator state have no row.
     """
 
     metadata_path = models.CharField(max_length=URI_LENGTH)
     operator_id = models.CharField(max_length=64)
-    root = models.CharField(max_length=URI_LENGTH)
-    cluster = models.CharField(max_length=100, blank=True)
-    job_id = models.CharField(max_length=64, blank=True)
     checkpoint_id = models.BigIntegerField(null=True)
     is_savepoint = models.BooleanField()
     modified = models.DateTimeField(null=True)
@@ -430,6 +435,19 @@ class OperatorStateSize(AuditRow):
 
     def __str__(self) -> str:
         return f"{self.operator_id} in {self.metadata_path}"
+
+
+AUDIT_MODELS: dict[str, type[AuditRow]] = {
+    "storage_root": RootFigures,
+    "storage_verdict": VerdictFigures,
+    "storage_job": JobStorage,
+    "storage_checkpoint": CheckpointStorage,
+    "storage_operator_state": OperatorStateSize,
+    "storage_chain": ChainLink,
+    "storage_missing": MissingFile,
+    "storage_doubt": AuditDoubt,
+}
+"""Serving table → model, in the order in which they are loaded."""
 
 
 class StorageStatementQuerySet(models.QuerySet["StorageStatement"]):

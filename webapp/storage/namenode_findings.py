@@ -9,11 +9,10 @@ from django.utils import timezone
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
-from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
-from webapp.findings.settling import Identity, by_identity, settle
+from webapp.findings.settling import Identity, by_identity, identified, settle
 from webapp.storage.namenodes import declaring_clusters, readings_of, samples_of
 from webapp.work.lease import WriteGuard
 from webapp.work.runs import RunRecord
@@ -41,10 +40,7 @@ def judge(guard: WriteGuard, now: datetime) -> dict[str, int]:
         judged = registry.diagnose(readings_of(cluster, rows), settings.limits(cluster, ""))
         if judged.unknowns:
             silent.add(cluster)
-        for finding in judged.findings:
-            new_findings[cluster, "", finding.rule, finding.subject_id] = finding_to_plain(
-                finding
-            ) | {"job_name": None}
+        new_findings |= identified(judged.findings, cluster)
     answered = (finding for finding in open_findings() if finding.cluster not in silent)
     closed = settle(new_findings, by_identity(answered), guard, now)
     return {

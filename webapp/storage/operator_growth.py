@@ -11,7 +11,7 @@ from spark_jobs.diagnosis.storage_samples import OperatorStatePoint, OperatorSta
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms
 from webapp.storage.choices import AuditState
-from webapp.storage.models import ChainLink, OperatorStateSize, StorageAudit
+from webapp.storage.models import ChainLink, OperatorStateSize
 
 MOST_ANCESTORS = 5
 """An ancestor is a job whose snapshot another job was restored from."""
@@ -32,18 +32,13 @@ _FIELDS = (
 )
 
 
-def operator_trends(
-    cluster: str, job_id: str, audit: StorageAudit | None = None
-) -> tuple[OperatorStateTrend, ...]:
-    """Trends of operators in the newest checkpoint, most elements first. Rows of ``audit`` count
-    although it is not yet marked as loaded.
-    """
-    is_loaded = Q(audit__state=AuditState.LOADED) | (Q(audit=audit) if audit else Q(pk__in=[]))
+def operator_trends(cluster: str, job_id: str) -> tuple[OperatorStateTrend, ...]:
+    """Trends of operators in the newest checkpoint, most elements first."""
     job_ids = [job_id, *_ancestors(job_id)]
     # If the cluster is unknown, only an id that Flink chose at random identifies the job.
     by_random_id = Q(cluster="", job_id__in=[id_ for id_ in job_ids if not is_given(id_)])
     sizes = OperatorStateSize.objects.filter(
-        is_loaded, Q(cluster=cluster, job_id__in=job_ids) | by_random_id
+        Q(cluster=cluster, job_id__in=job_ids) | by_random_id, audit__state=AuditState.LOADED
     )
     # Each audit has a row for every retained checkpoint, so a checkpoint occurs many times.
     rows = list(
@@ -59,7 +54,8 @@ def operator_trends(
     rows_by_operator: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=_time_and_id):
         rows_by_operator[row["operator_id"]].append(row)
-    names = _vertex_names(cluster, job_id)
+    job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).first()
+    names = job.vertex_names if job else {}
     trends = (
         _trend(points[-MOST_POINTS:], states, names)
         for points in rows_by_operator.values()
@@ -75,19 +71,6 @@ def operator_trends(
             ),
         )
     )
-
-
-def _vertex_names(cluster: str, job_id: str) -> dict[str, str]:
-    graph = (
-        JobCurrent.objects.filter(cluster=cluster, job_id=job_id)
-        .values_list("graph", flat=True)
-        .first()
-    )
-    return {
-        vertex["vertex_id"]: vertex["name"]
-        for vertex in ((graph or {}).get("vertices") or ())
-        if vertex.get("vertex_id") and vertex.get("name")
-    }
 
 
 def _trend(

@@ -9,11 +9,10 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from ingest.uris import canonical
 from spark_jobs.storage_words import RECENT
 from webapp.config.preparation import REFUSED
+from webapp.lib.storage_uris import canonical
 from webapp.lib.translations import gettext_lazy as _
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import RootFigures, StorageAudit, VerdictFigures
 from webapp.storage.newest_audits import latest_of
 
@@ -22,7 +21,7 @@ def find_figures(entered: str) -> RootFigures:
     """The newest figures of a root by its URI in any spelling. Raises ``BadUri`` and
     ``CommandError``.
     """
-    uri = canonical(entered, spellings())
+    uri = canonical(entered)
     figures = latest_of(uri)
     if figures is None:
         reason = f"No audit has looked at {uri}: run manage.py audit_storage {uri} first."

@@ -9,11 +9,12 @@ from ingest.errors import Refused
 from ingest.local_directories import refusal_of_tree
 from ingest.storage.identities import same_directory
 from ingest.storage.roots import Root
-from ingest.uris import BadUri, are_nested, canonical, refuse_undecodable
+from ingest.uris import BadUri, are_nested, refuse_undecodable
 from webapp.accounts.models import User
 from webapp.fleet.models import Cluster
 from webapp.lib.messages.rendering import localised
-from webapp.storage.auditing.audit_request import refuse_overlap, spellings
+from webapp.lib.storage_uris import canonical, spellings
+from webapp.storage.auditing.audit_request import refuse_overlap
 from webapp.storage.models import StorageRoot
 from webapp.storage.suggestions import above_entropy
 
@@ -99,7 +100,7 @@ def _quarantine_uri(row: StorageRoot) -> str:
         return ""
     try:
         refuse_undecodable(row.quarantine_uri)
-        uri = canonical(row.quarantine_uri, spellings())
+        uri = canonical(row.quarantine_uri)
     except BadUri as error:
         raise ValidationError({"quarantine_uri": str(error)}) from error
     if refusal := refusal_of_tree(uri):

@@ -127,8 +127,7 @@ def job_samples(
                 CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids)
             )
             current = {
-                (job.cluster, job.job_id): job
-                for job in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")
+                job.key: job for job in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")
             }
             for row in chunk:
                 key = row.cluster, row.job_id

@@ -11,13 +11,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from ingest.messages import message
-from ingest.uris import BadUri, canonical, is_below
+from ingest.uris import BadUri, is_below
 from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE, VOID_ATTESTATION
 from webapp.accounts.models import User
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.chunks import chunks
 from webapp.lib.refusals import InputRefused
-from webapp.storage.auditing.audit_request import spellings
+from webapp.lib.storage_uris import canonical, canonical_or_none
 from webapp.storage.models import (
     URI_LENGTH,
     AuditDoubt,
@@ -198,10 +198,8 @@ def _directory_of(stated: StatedSubject) -> str:
 
 def _may_lie_below(path: str | None, directory: str) -> bool:
     # A job whose last path is unknown may write anywhere.
-    try:
-        return path is None or is_below(canonical(path, spellings()), directory)
-    except BadUri:
-        return True
+    uri = canonical_or_none(path)
+    return uri is None or is_below(uri, directory)
 
 
 def _refuse_running(jobs: Any) -> None:
@@ -253,7 +251,7 @@ _CHECKS = {DEAD_JOB: _check_dead_job, EXCLUDED: _check_excluded, FOREIGN_FILE: _
 
 def _canonical(entered: str) -> str:
     try:
-        uri = canonical(entered, spellings())
+        uri = canonical(entered)
     except BadUri as error:
         raise InputRefused(str(error)) from error
     if len(uri) > URI_LENGTH:

@@ -5,17 +5,17 @@ from datetime import timedelta
 from itertools import chain
 from typing import NamedTuple
 
-from django.conf import settings
 from django.core.cache import cache
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from ingest.uris import BadUri, Spellings, canonical, is_below
+from ingest.uris import is_below
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.chunks import chunks
+from webapp.lib.storage_uris import canonical_or_none
 from webapp.storage.choices import RootKind
 from webapp.storage.models import StorageRoot
 
@@ -114,17 +114,13 @@ def _entropy_keys(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> se
 
 def _make_suggestions(path_places: Iterable[Place]) -> list[Suggestion]:
     """The outermost directories of ``path_places`` and of configurations."""
-    spellings = Spellings(tuple(settings.WEIR.storage_aliases.items()))
     configurations = list(_configurations())
     keys = _entropy_keys(configurations)
     places: dict[str, list[Place]] = {}
     # Thousands of checkpoints lie in few directories.
     for place in dict.fromkeys(chain(_configured_places(configurations), path_places)):
-        try:
-            uri = canonical(place.directory, spellings)
-        except BadUri:
-            continue
-        places.setdefault(_above_key(uri, keys) or uri, []).append(place)
+        if uri := canonical_or_none(place.directory):
+            places.setdefault(_above_key(uri, keys) or uri, []).append(place)
     suggested = []
     for uri, places_of_uri in sorted(places.items()):
         if not any(uri != other and is_below(uri, other) for other in places):

@@ -42,9 +42,10 @@ from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.hosts.views import timeline
 from webapp.lib.instants import epoch_ms
+from webapp.lib.scoped_rows import JobKey
 from webapp.pipeline.table_models import SERVED
 from webapp.reports.gathering.incident import gather
-from webapp.reports.report_scope import JobKey, checked
+from webapp.reports.report_scope import checked
 
 pytestmark = pytest.mark.django_db
 LOADED = (

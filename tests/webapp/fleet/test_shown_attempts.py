@@ -14,8 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.builders import GRAPH, annotation, cluster, fact, finding, job
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports.gathering import incident
-from webapp.reports.report_scope import JobKey, ReportScope
+from webapp.reports.report_scope import ReportScope
 
 pytestmark = pytest.mark.django_db
 MINUTE, HOUR, MB = timedelta(minutes=1), timedelta(hours=1), 1_000_000

@@ -20,9 +20,10 @@ from webapp.delivery.models import Attempt
 from webapp.findings.models import JobJudgement
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.pipeline_status import alarms
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
-from webapp.reports.report_scope import JobKey, checked
+from webapp.reports.report_scope import checked
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.work import keys
 from webapp.work.models import DueWork, Heartbeat, PipelineRun

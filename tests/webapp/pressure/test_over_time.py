@@ -27,7 +27,7 @@ def hour(of: JobCurrent, vertex: str, ago: int, **fields: float) -> None:
 
 
 def shown(of: JobCurrent, start, end) -> OverTime | None:
-    return over_time(of.cluster, [of.job_id], of.graph, start, end)
+    return over_time(of, [of.job_id], start, end)
 
 
 @pytest.fixture

@@ -123,8 +123,8 @@ def test_many_subtasks_come_in_pages(viewer, of, monkeypatch):
     monkeypatch.setattr("webapp.pressure.views._subtasks", lambda _row: many)
     vertex_id = of.graph["vertices"][0]["vertex_id"]
     first, last = (
-        viewer.get(address(of, vertex_id), {"page": page}).context["subtasks"]
-        for page in ("0", "999999")
+        viewer.get(address(of, vertex_id), {"page": page}).context["page"].object_list
+        for page in ("1", "999999")
     )
     assert [row["subtask"] for row in first] == list(range(4_999, 4_999 - PAGE_SIZE, -1))
     assert last[-1]["subtask"] == 0

@@ -16,9 +16,10 @@ from tests.webapp.builders import (
 )
 from webapp.analyses.document import Advice, Document, Facts, Table, Value
 from webapp.fleet.models import JobCurrent
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports.document import Part, Report
 from webapp.reports.gathering.incident import gather
-from webapp.reports.report_scope import JobKey, ReportScope, checked
+from webapp.reports.report_scope import ReportScope, checked
 
 HOSTILE = (
     "<script>document.title='pwned'</script>=cmd()|'/C calc'!A1 \u202egnp.exe `rm` @all "

@@ -10,10 +10,11 @@ from django.utils import timezone
 from tests.webapp.builders import T0
 from tests.webapp.reports.stories import expiring, lines, scope, seen
 from webapp.lib.refusals import ActionRefused
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports import orders, work_keys
 from webapp.reports.choices import ReportState
 from webapp.reports.models import IncidentReport
-from webapp.reports.report_scope import BadScope, JobKey, checked
+from webapp.reports.report_scope import BadScope, checked
 from webapp.reports.stored_reports import content, document_of
 from webapp.work import registry
 from webapp.work.models import DueWork, PipelineRun

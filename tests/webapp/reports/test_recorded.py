@@ -21,9 +21,10 @@ from webapp.checkpoints import querysets
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.quantities import bytes_text
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports.document import Report
 from webapp.reports.gathering.incident import gather
-from webapp.reports.report_scope import JobKey, checked
+from webapp.reports.report_scope import checked
 
 pytestmark = pytest.mark.django_db
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"

@@ -23,8 +23,9 @@ from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports.gathering.incident import gather
-from webapp.reports.report_scope import BadScope, JobKey, checked
+from webapp.reports.report_scope import BadScope, checked
 
 pytestmark = pytest.mark.django_db
 COST, HAPPENED = "What it cost", "What happened"

@@ -17,6 +17,7 @@ from spark_jobs.manifest import Manifest, Output
 from tests.webapp.builders import T0
 from webapp.storage.choices import AuditState
 from webapp.storage.models import (
+    AUDIT_MODELS,
     AuditDoubt,
     ChainLink,
     CheckpointStorage,
@@ -28,7 +29,6 @@ from webapp.storage.models import (
     StorageStatement,
     VerdictFigures,
 )
-from webapp.storage.table_models import AUDIT_MODELS
 
 ROOT = "s3://bucket/checkpoints"
 JOB, OTHER_JOB = "a" * 32, "b" * 32

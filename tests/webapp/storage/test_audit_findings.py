@@ -19,6 +19,7 @@ from tests.webapp.storage.builders import (
 )
 from webapp.findings import job_judgements, unreachable_clusters
 from webapp.findings.models import Finding, ThresholdOverride
+from webapp.findings.settling import bounded_subject
 from webapp.storage import audit_findings
 
 pytestmark = pytest.mark.django_db
@@ -210,8 +211,6 @@ def test_cycles_and_watches_leave_findings_on_storage_to_the_audits(judge):
 
 
 def test_long_paths_stay_subjects_of_their_own():
-    one, other = (
-        audit_findings.bounded_subject(f"s3://bucket/{'x' * 400}/{name}") for name in "ab"
-    )
+    one, other = (bounded_subject(f"s3://bucket/{'x' * 400}/{name}") for name in "ab")
     assert one != other
     assert len(one) <= 300

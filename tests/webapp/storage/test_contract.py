@@ -6,7 +6,7 @@ from django.db import models
 from spark_jobs.audit_tables import AUDIT_TABLES
 from spark_jobs.serving import Column
 from webapp.lib.messages.fields import MessageField
-from webapp.storage.table_models import AUDIT_MODELS
+from webapp.storage.models import AUDIT_MODELS
 
 FIELD_OF_KIND: dict[str, tuple[type[models.Field], ...]] = {  # type: ignore[type-arg]
     "text": (models.CharField, models.TextField, models.ForeignKey),

@@ -224,10 +224,7 @@ class JobBackend:
 def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
     config = job.checkpoint_config or {}
     rows = _rows(job, at)
-    names = {
-        vertex["vertex_id"]: vertex.get("name") or vertex["vertex_id"]
-        for vertex in (job.graph or {}).get("vertices") or ()
-    }
+    names = job.vertex_names
     feeders = _feeders(job)
     fed = _fed_vertices(feeders, names, rows or {})
     unread = {*feeders} - {vertex.vertex_id for vertex in fed} - _reporting_both(rows or {})
@@ -312,10 +309,11 @@ def _fed_vertex(fed: FedSample, names: Mapping[str, str]) -> FedVertex:
 def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
     """Samples by vertex and time; None if the lake could not be read."""
     at = end_of_step(at)  # figures arrive shortly after the answer about the job
-    where = {"cluster": job.cluster, "job_id": job.job_id}
     columns = ("vertex_id", "ts", *FIGURES)
     try:
-        rows, _ = read_newest("vertex_gauges", where, at - LOOK_BACK, at, columns, MOST_SAMPLES)
+        rows, _ = read_newest(
+            "vertex_gauges", job.identity, at - LOOK_BACK, at, columns, MOST_SAMPLES
+        )
     except Exception:  # The lake may be any storage; the rest of the page is in the database.
         log.exception("Figures of RocksDB of %s on %s could not be read", job.job_id, job.cluster)
         return None

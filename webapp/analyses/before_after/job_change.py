@@ -92,9 +92,7 @@ def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
             message("checkpoints"), before.checkpoint_config, after.checkpoint_config
         ),
         *_mapping_changes(message("configuration"), before.configuration, after.configuration),
-        *_mapping_changes(
-            message("vertices"), _parallelisms(before.graph), _parallelisms(after.graph)
-        ),
+        *_mapping_changes(message("vertices"), _parallelisms(before), _parallelisms(after)),
     ]
     return differences[:MOST_CHANGES]
 
@@ -141,12 +139,12 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _parallelisms(graph: Mapping[str, Any] | None) -> dict[str, str]:
+def _parallelisms(job: JobCurrent) -> dict[str, str]:
     """Parallelisms by name, since ids of vertices differ between plans. Names may repeat."""
     by_vertex: dict[str, list[str]] = {}
-    for vertex in (graph or {}).get("vertices") or ():
-        name = str(vertex.get("name") or vertex.get("vertex_id"))
-        by_vertex.setdefault(name, []).append(str(vertex.get("parallelism")))
+    names = job.vertex_names
+    for key, vertex in job.vertices.items():
+        by_vertex.setdefault(names[key], []).append(str(vertex.get("parallelism")))
     return {
         name: message("parallelism {values:name}", values=", ".join(sorted(values)))
         for name, values in by_vertex.items()

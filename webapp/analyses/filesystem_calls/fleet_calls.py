@@ -6,14 +6,13 @@ from itertools import chain
 from django.core.cache import cache
 from django.db.models import Sum
 
-from ingest.uris import BadUri, canonical
 from spark_jobs.filesystem_calls.bursts import Burst, calls_by_second
 from spark_jobs.filesystem_calls.namenode_heap import Namespace, small_heap_bytes
 from webapp.analyses.filesystem_calls.fleet_jobs import WINDOW, FleetJob, fleet_jobs
 from webapp.fleet.models import JobCurrent
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
+from webapp.lib.storage_uris import canonical_or_none
 from webapp.replication.storages import storage_of
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import JobStorage, StorageRoot
 from webapp.storage.namenodes import NameNode, NameNodes, namenodes_in
 from webapp.storage.newest_audits import latest
@@ -86,10 +85,7 @@ def _namenodes_by_storage(namenodes: Sequence[NameNode]) -> Mapping[str, NameNod
 
 def _storage(path: str) -> str:
     """The storage of a path on HDFS, else ""."""
-    try:
-        uri = canonical(path, spellings())
-    except BadUri:
-        return ""
+    uri = canonical_or_none(path) or ""
     return storage_of(uri) if uri.startswith(SCHEMES) else ""
 
 

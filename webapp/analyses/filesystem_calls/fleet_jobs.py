@@ -88,7 +88,7 @@ def fleet_jobs(now: datetime) -> FleetJobs:
         if (cluster, job_id) in facts:
             facts[cluster, job_id].append((trigger, duration_ms, path or ""))
     current = JobCurrent.objects.filter(job_id__in=job_ids).only("cluster", "job_id", "name")
-    current_jobs = {(job.cluster, job.job_id): job for job in current}
+    current_jobs = {job.key: job for job in current}
     files = files_by_directory(
         CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids)
     )

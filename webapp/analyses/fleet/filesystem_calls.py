@@ -35,17 +35,17 @@ from webapp.storage.namenode_findings import open_findings
 
 MOST_ROWS = 50
 UNKNOWN_SYSTEM = message("a file system that is not known")
-CLUSTER = Column("cluster", message("Cluster"))
+CLUSTER = Column("cluster", "Cluster")
 FILE_SYSTEM = Column(
-    "file_system", message("File system"), "mono", value=lambda system: system.file_system or None
+    "file_system", "File system", "mono", value=lambda system: system.file_system or None
 )
 
 
 @analysis(
     "filesystem-calls",
     subject="fleet",
-    title=message("File system calls"),
-    summary=message(
+    title="File system calls",
+    summary=(
         "what checkpoints of all jobs ask of each NameNode, second by second, in their newest ten "
         "minutes"
     ),
@@ -53,9 +53,7 @@ FILE_SYSTEM = Column(
 )
 def filesystem_calls(inputs: Inputs) -> Document:
     fleet, findings = look_up_fleet_calls(inputs.now), open_findings()
-    blocks: list[Block] = [
-        Chart("seconds", message("Calls by second"), subtitle=message("of each file system"))
-    ]
+    blocks: list[Block] = [Chart("seconds", "Calls by second", subtitle="of each file system")]
     blocks += [NotKnown(reason) for reason in _unknowns(fleet)]
     if findings:
         blocks.append(_findings(findings))
@@ -163,17 +161,17 @@ def _findings(findings: Sequence[Finding]) -> Table:
     return Table.of(
         findings,
         "findings",
-        message("Findings"),
+        "Findings",
         (
             Column(
                 "finding",
-                message("Finding"),
+                "Finding",
                 value=lambda finding: Link(finding.title, reverse("finding", args=[finding.pk])),
             ),
-            Column("severity", message("Severity")),
+            Column("severity", "Severity"),
             CLUSTER,
         ),
-        subtitle=message("of NameNodes, worst first"),
+        subtitle="of NameNodes, worst first",
     )
 
 
@@ -181,37 +179,37 @@ def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
     return Table.of(
         systems,
         "file-systems",
-        message("File systems"),
+        "File systems",
         (
             FILE_SYSTEM,
-            Column("jobs", message("Jobs"), "count"),
+            Column("jobs", "Jobs", "count"),
             Column(
                 "uncounted",
-                message("Not counted"),
+                "Not counted",
                 "count",
-                message("jobs whose files no audit counted"),
+                "jobs whose files no audit counted",
             ),
             Column(
                 "per_s",
-                message("Calls a second over time"),
+                "Calls a second over time",
                 "per_s",
                 value=lambda system: round(system.per_s, 2) if system.peak else None,
             ),
             Column(
                 "peak",
-                message("Calls in the worst second"),
+                "Calls in the worst second",
                 "count",
                 value=lambda system: round(system.peak) if system.peak else None,
             ),
-            Column("peak_at", message("Worst second"), "instant"),
+            Column("peak_at", "Worst second", "instant"),
             Column(
                 "together",
-                message("Jobs in it"),
+                "Jobs in it",
                 "count",
                 value=lambda system: len(system.busy_jobs) or None,
             ),
         ),
-        subtitle=message("worst second first"),
+        subtitle="worst second first",
     )
 
 
@@ -219,24 +217,24 @@ def _busy_jobs(systems: Sequence[FileSystemCalls]) -> Table:
     return Table.of(
         [(system, job) for system in systems for job in system.busy_jobs],
         "together",
-        message("Together in the worst second"),
+        "Together in the worst second",
         (
             Column(
                 "file_system",
-                message("File system"),
+                "File system",
                 "mono",
                 value=lambda pair: pair[0].file_system or None,
             ),
             Column(
                 "job",
-                message("Job"),
+                "Job",
                 value=lambda pair: job_link(pair[1].cluster, pair[1].job_id, pair[1].name),
             ),
-            Column("cluster", message("Cluster"), value=lambda pair: pair[1].cluster),
-            Column("calls", message("Calls"), "count", value=lambda pair: round(pair[1].calls, 1)),
+            Column("cluster", "Cluster", value=lambda pair: pair[1].cluster),
+            Column("calls", "Calls", "count", value=lambda pair: round(pair[1].calls, 1)),
         ),
         most=MOST_ROWS,
-        empty=message("The files of no job are known."),
+        empty="The files of no job are known.",
     )
 
 
@@ -252,68 +250,77 @@ def _namenodes(fleet: FleetCalls) -> Table:
             "file system."
         )
         note = join_messages((slow, note), " ")
-    worst = message("of the samples of these minutes")
     return Table.of(
         fleet.namenodes.known,
         "namenodes",
-        message("NameNodes"),
+        "NameNodes",
         (
             CLUSTER,
-            Column("ha_state", message("State")),
+            Column("ha_state", "State"),
             Column(
                 "queue_ms",
-                message("Calls wait"),
+                "Calls wait",
                 "ms",
-                message("in its queue"),
+                "in its queue",
                 lambda node: _tenths(node.queue_ms),
             ),
             Column(
                 "most_queue_ms",
-                message("Wait at most"),
+                "Wait at most",
                 "ms",
-                worst,
+                "of the samples of these minutes",
                 lambda node: _tenths(node.most_queue_ms),
             ),
-            Column("call_queue_length", message("Calls that wait"), "count"),
-            Column("per_s", message("Calls a second"), "per_s"),
-            Column("files", message("Files and directories"), "count"),
-            Column("blocks", message("Blocks"), "count"),
-            Column("heap_used_bytes", message("Heap in use"), "binary"),
-            Column("heap_max_bytes", message("Heap at most"), "binary"),
+            Column("call_queue_length", "Calls that wait", "count"),
+            Column("per_s", "Calls a second", "per_s"),
+            Column("files", "Files and directories", "count"),
+            Column("blocks", "Blocks", "count"),
+            Column("heap_used_bytes", "Heap in use", "binary"),
+            Column("heap_max_bytes", "Heap at most", "binary"),
         ),
-        subtitle=message("by their JMX, in the same minutes"),
+        subtitle="by their JMX, in the same minutes",
         note=note,
     )
 
 
 def _memory(roots: Sequence[RootMemory]) -> Table:
-    estimate = message("estimate: 150 bytes a file and a block")
-    share = message(
-        "of all files, directories and blocks of its NameNode; its own directories are not counted"
-    )
-    inlined = message("heap of files of at most 1 MiB, which could be inline in the _metadata")
     return Table.of(
         roots,
         "memory",
-        message("Heap of NameNodes by root"),
+        "Heap of NameNodes by root",
         (
-            Column("root", message("Root"), "mono"),
-            Column("files", message("Files"), "count", value="namespace.files"),
+            Column("root", "Root", "mono"),
+            Column("files", "Files", "count", value="namespace.files"),
             Column(
                 "blocks",
-                message("Blocks at most"),
+                "Blocks at most",
                 "count",
-                message("of 128 MiB"),
+                "of 128 MiB",
                 "namespace.blocks",
             ),
-            Column("heap_bytes", message("Heap"), "bytes", estimate, "namespace.heap_bytes"),
-            Column("share", message("Share"), "share", share),
             Column(
-                "inlined_bytes", message("Less if inline"), "bytes", inlined, "small_heap_bytes"
+                "heap_bytes",
+                "Heap",
+                "bytes",
+                "estimate: 150 bytes a file and a block",
+                "namespace.heap_bytes",
+            ),
+            Column(
+                "share",
+                "Share",
+                "share",
+                "of all files, directories and blocks of its NameNode; its own directories are not counted",
+            ),
+            Column(
+                "inlined_bytes",
+                "Less if inline",
+                "bytes",
+                "heap of files of at most 1 MiB, which could be inline in the _metadata",
+                "small_heap_bytes",
             ),
         ),
-        subtitle=message("by the newest audits; an estimate, most files first"),
-        note=message(
+        subtitle="by the newest audits; an estimate, most files first",
+        note=(
             "150 bytes an object is a rule of thumb of Cloudera's HDFS overview (Disk space versus "
             "namespace), no measurement. Files go with file merging "
             "(execution.checkpointing.file-merging.enabled, 1.20 and later), fewer "

@@ -179,8 +179,8 @@ class KnownBugsFilters(ListFilters):
 @analysis(
     "known-bugs",
     subject="fleet",
-    title=message("Known bugs"),
-    summary=message(
+    title="Known bugs",
+    summary=(
         "known bugs of Flink that show in jobs or can hit them, and which of them another release "
         "takes away"
     ),
@@ -191,7 +191,7 @@ def known_bugs(inputs: Inputs) -> Document:
     target = inputs.parameters.values.get("release")
     jobs = fleet_bugs(target)
     if not jobs:
-        return Document(Verdict("unknown", message("No job is running.")))
+        return Document(Verdict("unknown", "No job is running."))
     bugs = by_bug(jobs)
     blocks: list[Block] = [_facts(jobs, target)]
     if releases := sorted({job.flink_version or "–" for job in jobs if not job.is_release_known}):
@@ -229,18 +229,18 @@ def _verdict(jobs: Sequence[JobBugs], bugs: Sequence[BugJobs]) -> Verdict:
     if any(job.unknown or not job.is_release_known for job in jobs):
         return Verdict(
             "unknown",
-            message("No known bug shows. Whether one can hit a job is not known of all jobs."),
+            "No known bug shows. Whether one can hit a job is not known of all jobs.",
         )
-    return Verdict("ok", message("No known bug shows, and none can hit a job."))
+    return Verdict("ok", "No known bug shows, and none can hit a job.")
 
 
 def _facts(jobs: Sequence[JobBugs], target: str | None) -> Facts:
     showing = sum(bool(job.shows) for job in jobs)
     threatened = sum(bool(job.can_hit) for job in jobs)
     facts = [
-        Fact("jobs", message("Jobs"), len(jobs), "count"),
-        Fact("showing", message("A bug shows"), showing, "count"),
-        Fact("threatened", message("A bug can hit them"), threatened, "count"),
+        Fact("jobs", "Jobs", len(jobs), "count"),
+        Fact("showing", "A bug shows", showing, "count"),
+        Fact("threatened", "A bug can hit them", threatened, "count"),
     ]
     if target:
         free = message("No known bug with {release:name}", release=target)
@@ -249,31 +249,33 @@ def _facts(jobs: Sequence[JobBugs], target: str | None) -> Facts:
 
 
 def _bugs(bugs: Sequence[BugJobs], target: str | None) -> Table:
-    proved = message("jobs with an open finding that proves it")
-    can_hit = message("jobs with such a release and configuration")
-    unknown = message("jobs with such a release; their configuration is not known in full")
     changes = _changes(target)
     return Table.of(
         bugs,
         "bugs",
-        message("Bugs"),
+        "Bugs",
         (
             Column(
                 "issue",
-                message("Bug"),
+                "Bug",
                 value=lambda bug_jobs: Link(bug_jobs.bug.issue, bug_jobs.bug.address),
             ),
-            Column("effect", message("What happens"), value="bug.effect"),
-            Column("shows", SHOWS, "count", proved),
-            Column("can_hit", CAN_HIT, "count", can_hit),
-            Column("unknown", CANNOT_TELL, "count", unknown),
+            Column("effect", "What happens", value="bug.effect"),
+            Column("shows", SHOWS, "count", "jobs with an open finding that proves it"),
+            Column("can_hit", CAN_HIT, "count", "jobs with such a release and configuration"),
+            Column(
+                "unknown",
+                CANNOT_TELL,
+                "count",
+                "jobs with such a release; their configuration is not known in full",
+            ),
             *(Column(key, name, "count") for key, name in changes.items()),
-            Column("needs", message("Only with"), value="bug.needs"),
-            Column("releases", message("Releases"), value="bug.releases.text"),
-            Column("way_out", message("Way out"), value="bug.way_out"),
+            Column("needs", "Only with", value="bug.needs"),
+            Column("releases", "Releases", value="bug.releases.text"),
+            Column("way_out", "Way out", value="bug.way_out"),
         ),
-        subtitle=message("those that show first"),
-        empty=message("No known bug concerns a job."),
+        subtitle="those that show first",
+        empty="No known bug concerns a job.",
     )
 
 
@@ -290,21 +292,19 @@ def _jobs(jobs: Sequence[JobBugs], target: str | None) -> Table:
     return Table.of(
         [job for job in jobs if job.now or job.left],
         "jobs",
-        message("Jobs"),
+        "Jobs",
         (
-            Column(
-                "job", message("Job"), value=lambda job: job_link(job.cluster, job.job_id, job.name)
-            ),
-            Column("cluster", message("Cluster")),
-            Column("version", message("Flink"), "mono", value="flink_version"),
+            Column("job", "Job", value=lambda job: job_link(job.cluster, job.job_id, job.name)),
+            Column("cluster", "Cluster"),
+            Column("version", "Flink", "mono", value="flink_version"),
             _issues("shows", SHOWS),
             _issues("can_hit", CAN_HIT),
             Column("unknown", CANNOT_TELL, "count", value=lambda job: len(job.unknown)),
             *(_issues(key, name) for key, name in _changes(target).items()),
         ),
         most=MOST_JOBS,
-        subtitle=message("those in which most show first"),
-        empty=message("No known bug concerns a job."),
+        subtitle="those in which most show first",
+        empty="No known bug concerns a job.",
     )
 
 

@@ -41,14 +41,13 @@ from webapp.fleet.models import OVER, JobCurrent
 
 RECENT = timedelta(days=1)
 MOST_JOBS, MOST_PREFIXES = 1_000, 3
-STORE = message("Bucket")
 
 
 @analysis(
     "object-stores",
     subject="fleet",
-    title=message("Object stores"),
-    summary=message(
+    title="Object stores",
+    summary=(
         "buckets that throttle, refuse or do not answer requests, with the jobs and clusters that "
         "meet it"
     ),
@@ -79,13 +78,13 @@ def _verdict(troubles: Sequence[StoreTrouble], now: datetime) -> Verdict:
     if not failing:
         running = JobCurrent.objects.with_status(now).exclude(OVER)
         if not running.filter(judged_at__isnull=False).exists():
-            return Verdict("unknown", message("No job is running."))
+            return Verdict("unknown", "No job is running.")
         if running.filter(status__in=(UNKNOWN_STATUS, UNWATCHED_STATUS)).exists():
             return Verdict(
                 "unknown",
-                message("No bucket is known to fail requests, but not all jobs can be seen now."),
+                "No bucket is known to fail requests, but not all jobs can be seen now.",
             )
-        return Verdict("ok", message("No bucket is known to fail requests of a job now."))
+        return Verdict("ok", "No bucket is known to fail requests of a job now.")
     worst = max(failing, key=lambda trouble: (len(trouble.jobs), trouble.count(CHECKPOINT, TASK)))
     is_costly = worst.count(CHECKPOINT, TASK) > 0
     return Verdict("crit" if is_costly and len(worst.jobs) > 1 else "warn", _sentence(worst))
@@ -112,28 +111,33 @@ def _count_assumed(troubles: Sequence[StoreTrouble]) -> int:
 
 
 def _stores(troubles: Sequence[StoreTrouble]) -> Table:
-    recent = message("of the newest ten minutes of each job")
     titles = {fault: cause_by_code(fault).title for fault in _FAULTS}
 
     def count(key: str, name: str, kind: str) -> Column:
-        return Column(key, name, "count", recent, lambda trouble: trouble.count(kind))
+        return Column(
+            key,
+            name,
+            "count",
+            "of the newest ten minutes of each job",
+            lambda trouble: trouble.count(kind),
+        )
 
     return Table.of(
         troubles,
         "stores",
-        message("Buckets"),
+        "Buckets",
         (
-            Column("store", STORE, "mono", value="resource"),
+            Column("store", "Bucket", "mono", value="resource"),
             Column(
                 "fault",
-                message("Fault"),
+                "Fault",
                 value=lambda trouble: titles.get(trouble.fault, trouble.fault),
             ),
-            Column("open", message("Open"), "flag", value="is_open"),
-            Column("jobs", message("Jobs"), "count", value=lambda trouble: len(trouble.jobs)),
+            Column("open", "Open", "flag", value="is_open"),
+            Column("jobs", "Jobs", "count", value=lambda trouble: len(trouble.jobs)),
             Column(
                 "clusters",
-                message("Clusters"),
+                "Clusters",
                 "count",
                 value=lambda trouble: len(trouble.clusters),
             ),
@@ -142,14 +146,14 @@ def _stores(troubles: Sequence[StoreTrouble]) -> Table:
             count("retries", message("Retries"), RETRIED),
             Column(
                 "prefixes",
-                message("Prefixes"),
+                "Prefixes",
                 "mono",
                 value=lambda trouble: list_text(trouble.prefixes, MOST_PREFIXES),
             ),
-            Column("first_seen", message("First seen"), "instant"),
-            Column("last_seen", message("Last seen"), "instant"),
+            Column("first_seen", "First seen", "instant"),
+            Column("last_seen", "Last seen", "instant"),
         ),
-        subtitle=message("of the last day, those with most jobs first"),
+        subtitle="of the last day, those with most jobs first",
     )
 
 
@@ -157,28 +161,28 @@ def _jobs(troubles: Sequence[StoreTrouble]) -> Table:
     return Table.of(
         [finding for trouble in troubles for finding in trouble.findings],
         "jobs",
-        message("Jobs"),
+        "Jobs",
         (
             Column(
                 "job",
-                message("Job"),
+                "Job",
                 value=lambda finding: job_link(
                     finding.cluster, finding.job_id, finding.job_name or finding.job_id
                 ),
             ),
-            Column("cluster", message("Cluster")),
+            Column("cluster", "Cluster"),
             Column(
                 "finding",
-                message("Finding"),
+                "Finding",
                 value=lambda finding: Link(finding.title, reverse("finding", args=(finding.pk,))),
             ),
             Column(
                 "assumed",
-                message("Bucket assumed"),
+                "Bucket assumed",
                 "flag",
                 value=lambda finding: bool(finding.data.get("is_assumed")),
             ),
-            Column("last_seen", message("Last seen"), "instant"),
+            Column("last_seen", "Last seen", "instant"),
         ),
         most=MOST_JOBS,
     )
@@ -249,10 +253,8 @@ def _set_values(troubles: Sequence[StoreTrouble]) -> str:
 
 def _note() -> Note:
     return Note(
-        message(
-            "Faults that fail a task or a checkpoint are known from REST. Retries and warnings are "
-            "known only where logs of TaskManagers are collected. Jobs are brought together by "
-            "bucket, kind of fault and time; a bucket of S3's protocol also by the endpoint that "
-            "its cluster configures."
-        )
+        "Faults that fail a task or a checkpoint are known from REST. Retries and warnings are "
+        "known only where logs of TaskManagers are collected. Jobs are brought together by "
+        "bucket, kind of fault and time; a bucket of S3's protocol also by the endpoint that "
+        "its cluster configures."
     )

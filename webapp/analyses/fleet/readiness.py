@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from ingest.messages import message, plural
 from ingest.metadata.files import NAME
-from ingest.uris import BadUri, canonical
 from spark_jobs.diagnosis.rules.replication_lag import BEHIND
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.analyses.declaration import analysis
@@ -30,9 +29,9 @@ from webapp.analyses.document import (
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import as_plain
 from webapp.fleet.models import OVER, JobCurrent
+from webapp.lib.storage_uris import canonical_or_none
 from webapp.replication.models import Replica
 from webapp.replication.storages import CopyRate, copy_rates, storage_of
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.idle_snapshots import age_ms
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
@@ -145,7 +144,7 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
         .only(*_JOB)
         .order_by("cluster", "name", "id")
     )
-    storages = {(job.cluster, job.job_id): _storage(job.last_completed_path) for job in running}
+    storages = {job.key: _storage(job.last_completed_path) for job in running}
     snapshots = _snapshots(storages)
     replicas = {(copy.cluster, copy.job_id): copy for copy in Replica.objects.all()}
     settings, rates = Settings(as_plain()), copy_rates(now)
@@ -271,10 +270,8 @@ def _state(storage: str, copy: Copy | None, age_ms: float | None, allowed_ms: fl
 
 def _storage(path: str | None) -> str:
     """The storage of a path, "" if unknown."""
-    try:
-        return storage_of(canonical(path, spellings())) if path else ""
-    except BadUri:
-        return ""
+    uri = canonical_or_none(path)
+    return storage_of(uri) if uri else ""
 
 
 def _by_storage(
@@ -313,8 +310,8 @@ STATES: Mapping[State, str] = {
 @analysis(
     "readiness",
     subject="fleet",
-    title=message("Readiness for a lost site"),
-    summary=message(
+    title="Readiness for a lost site",
+    summary=(
         "which jobs have a complete copy on another storage, how old it is, and what a move of the "
         "others would cost"
     ),
@@ -323,7 +320,7 @@ STATES: Mapping[State, str] = {
 def readiness(inputs: Inputs) -> Document:
     fleet = fleet_readiness(inputs.now)
     if not fleet.jobs:
-        return Document(Verdict("unknown", message("No job is running.")))
+        return Document(Verdict("unknown", "No job is running."))
     blocks: tuple[Block, ...] = (
         _facts(fleet),
         *_unknowns(fleet),
@@ -370,23 +367,22 @@ def _verdict(jobs: Sequence[JobReadiness]) -> Verdict:
 
 def _facts(fleet: FleetReadiness) -> Facts:
     jobs = fleet.jobs
-    lost = message("of the copies on another storage: at most this much would be lost")
     return Facts(
         (
-            Fact("jobs", message("Jobs"), len(jobs), "count"),
+            Fact("jobs", "Jobs", len(jobs), "count"),
             *(
                 Fact(state, name, sum(job.state == state for job in jobs), "count")
                 for state, name in STATES.items()
             ),
             Fact(
                 "oldest_ms",
-                message("Oldest recovery point"),
+                "Oldest recovery point",
                 max(
                     (job.age_ms for job in jobs if job.age_ms and job.state in ("late", "ready")),
                     default=None,
                 ),
                 "ms",
-                lost,
+                "of the copies on another storage: at most this much would be lost",
             ),
         )
     )
@@ -416,50 +412,48 @@ def _unknowns(fleet: FleetReadiness) -> Iterator[NotKnown]:
 
 
 def _jobs(jobs: Sequence[JobReadiness]) -> Table:
-    by_any_tool = message(
-        "how old the newest snapshot is whose paths are relative: a canonical or native savepoint, "
-        "or a checkpoint without files of earlier ones. Any tool may copy it."
-    )
     of_newest = message("of its newest whole snapshot")
-    contained = message("it needs no file of another job")
     return Table.of(
         jobs,
         "jobs",
-        message("Jobs"),
+        "Jobs",
         (
             Column(
                 "job",
-                message("Job"),
+                "Job",
                 value=lambda job: Link(
                     job.name, reverse("replication", args=(job.cluster, job.job_id))
                 ),
             ),
-            Column("cluster", message("Cluster")),
-            Column("storage", message("Storage"), "mono", value=lambda job: job.storage or None),
-            Column("state", message("State"), value=lambda job: STATES[job.state]),
-            Column("age_ms", message("Recovery point"), "ms", message("its age, of the copy")),
-            Column("allowed_ms", message("Allowed"), "ms", message("threshold of replication.lag")),
-            Column("copy", message("Copy"), "mono", value="copy.location"),
-            Column("files", message("Files"), "count", of_newest, "newest.files"),
-            Column("bytes", message("Bytes"), "bytes", of_newest, "newest.size_bytes"),
-            Column("move_ms", message("Copy takes"), "ms", message("at the rate of its storage")),
+            Column("cluster", "Cluster"),
+            Column("storage", "Storage", "mono", value=lambda job: job.storage or None),
+            Column("state", "State", value=lambda job: STATES[job.state]),
+            Column("age_ms", "Recovery point", "ms", "its age, of the copy"),
+            Column("allowed_ms", "Allowed", "ms", "threshold of replication.lag"),
+            Column("copy", "Copy", "mono", value="copy.location"),
+            Column("files", "Files", "count", of_newest, "newest.files"),
+            Column("bytes", "Bytes", "bytes", of_newest, "newest.size_bytes"),
+            Column("move_ms", "Copy takes", "ms", "at the rate of its storage"),
             Column(
                 "self_contained",
-                message("Self-contained"),
+                "Self-contained",
                 "flag",
-                contained,
+                "it needs no file of another job",
                 "newest.self_contained",
             ),
             Column(
                 "relocatable_ms",
-                message("Relocatable snapshot"),
+                "Relocatable snapshot",
                 "ms",
-                by_any_tool,
+                (
+                    "how old the newest snapshot is whose paths are relative: a canonical or native "
+                    "savepoint, or a checkpoint without files of earlier ones. Any tool may copy it."
+                ),
                 "relocatable_age_ms",
             ),
         ),
         most=MOST_JOBS,
-        subtitle=message("worst first"),
+        subtitle="worst first",
     )
 
 
@@ -467,26 +461,24 @@ def _storages(storages: Sequence[StorageReadiness]) -> Table:
     return Table.of(
         storages,
         "storages",
-        message("Storages"),
+        "Storages",
         (
-            Column(
-                "storage", message("Storage"), "mono", value=lambda storage: storage.storage or None
-            ),
-            Column("jobs", message("Jobs"), "count"),
-            Column("ready", message("Ready"), "count"),
-            Column("known", message("Counted"), "count", message("jobs whose snapshot is known")),
-            Column("files", message("Files"), "count"),
-            Column("bytes", message("Bytes"), "bytes", value="size_bytes"),
+            Column("storage", "Storage", "mono", value=lambda storage: storage.storage or None),
+            Column("jobs", "Jobs", "count"),
+            Column("ready", "Ready", "count"),
+            Column("known", "Counted", "count", "jobs whose snapshot is known"),
+            Column("files", "Files", "count"),
+            Column("bytes", "Bytes", "bytes", value="size_bytes"),
             Column(
                 "bytes_per_s",
-                message("Bytes a second"),
+                "Bytes a second",
                 "bytes",
-                message("as measured"),
+                "as measured",
                 "rate.bytes_per_s",
             ),
-            Column("move_ms", message("Copy takes"), "ms", message("one job after the other")),
+            Column("move_ms", "Copy takes", "ms", "one job after the other"),
         ),
-        subtitle=message("most bytes to move first"),
+        subtitle="most bytes to move first",
     )
 
 
@@ -503,14 +495,12 @@ def _advice(fleet: FleetReadiness) -> Iterator[Advice]:
                 )
                 for job in lacking[:ADVISED]
             ),
-            message("Copy these to a storage of another site"),
+            "Copy these to a storage of another site",
         )
 
 
 NOTE = Note(
-    message(
-        "Another storage is another scheme, address or bucket. Whether it is at another site is "
-        "not known here. A copy is as its last round left it, a snapshot as the newest audit "
-        "found it. What the jobs read and write elsewhere, such as topics, is not part of it."
-    )
+    "Another storage is another scheme, address or bucket. Whether it is at another site is "
+    "not known here. A copy is as its last round left it, a snapshot as the newest audit "
+    "found it. What the jobs read and write elsewhere, such as topics, is not part of it."
 )

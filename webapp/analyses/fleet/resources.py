@@ -55,10 +55,8 @@ class ResourcesFilters(ListFilters):
 @analysis(
     "resources",
     subject="fleet",
-    title=message("Resources"),
-    summary=message(
-        "memory, CPU and slots of all jobs on their TaskManagers, and what of them is not used"
-    ),
+    title="Resources",
+    summary="memory, CPU and slots of all jobs on their TaskManagers, and what of them is not used",
     parameters=ResourcesFilters,
     is_slow=True,
 )
@@ -98,19 +96,18 @@ def _verdict(fleet: FleetResources) -> Verdict:
 
 
 def _facts(fleet: FleetResources) -> Facts:
-    of_processes = message("their share of the processes")
     return Facts(
         (
-            Fact("taskmanagers", message("TaskManagers"), fleet.taskmanagers, "count"),
-            Fact("idle_slots", message("Slots that no job has"), fleet.idle_slots, "count"),
+            Fact("taskmanagers", "TaskManagers", fleet.taskmanagers, "count"),
+            Fact("idle_slots", "Slots that no job has", fleet.idle_slots, "count"),
             Fact(
                 "idle_bytes",
-                message("Their memory"),
+                "Their memory",
                 fleet.idle_bytes,
                 "bytes",
-                of_processes,
+                "their share of the processes",
             ),
-            Fact("since", message("Samples from"), fleet.since, "instant"),
+            Fact("since", "Samples from", fleet.since, "instant"),
         )
     )
 
@@ -119,15 +116,15 @@ def _groups(fleet: FleetResources) -> Table:
     return Table.of(
         fleet.groups,
         "groups",
-        message("Groups"),
+        "Groups",
         (
-            Column("group", message("Group"), value="name"),
-            Column("jobs", message("Jobs"), "count"),
-            Column("tight", message("Close to a limit"), "count"),
+            Column("group", "Group", value="name"),
+            Column("jobs", "Jobs", "count"),
+            Column("tight", "Close to a limit", "count"),
             *FIGURES,
         ),
         subtitle=MOST_FIRST,
-        note=message(
+        note=(
             "Sums over the jobs with known values. The memory of a job is its share of its "
             "TaskManager processes, by slots in use. Free slots count for the jobs on the "
             "same TaskManager. Jobs on Flink before 1.13 are left out, because it does not "
@@ -146,14 +143,14 @@ def _jobs(fleet: FleetResources) -> Table:
     return Table.of(
         [job for _, job in fleet.jobs],
         "jobs",
-        message("Jobs"),
+        "Jobs",
         (
-            Column("job", message("Job"), value=link),
-            Column("cluster", message("Cluster")),
+            Column("job", "Job", value=link),
+            Column("cluster", "Cluster"),
             *FIGURES,
             Column(
                 "tight",
-                message("Close to a limit"),
+                "Close to a limit",
                 value=lambda job: list_text(part.name for part in job.tight) if job.tight else "",
             ),
         ),
@@ -166,13 +163,13 @@ def _cores(key: str, name: str) -> Column:
         cores: float | None = getattr(figures, key)
         return None if cores is None else round(cores, 2)
 
-    return Column(key, name, "number", message("cores"), read)
+    return Column(key, name, "number", "cores", read)
 
 
 FIGURES = (
-    Column("slots", message("Slots"), "count"),
-    Column("memory_bytes", message("Memory"), "bytes"),
-    Column("unused_bytes", message("Not used"), "bytes"),
+    Column("slots", "Slots", "count"),
+    Column("memory_bytes", "Memory", "bytes"),
+    Column("unused_bytes", "Not used", "bytes"),
     _cores("cpu_allotted", message("CPU of slots")),
     _cores("cpu_used", message("CPU used")),
 )

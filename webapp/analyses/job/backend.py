@@ -38,10 +38,8 @@ WHY_UNKNOWN: Mapping[str | None, str] = {
 
 @analysis(
     "backend",
-    title=message("State backend"),
-    summary=message(
-        "RocksDB by its own metrics, the input that state waits for, and the options that matter"
-    ),
+    title="State backend",
+    summary="RocksDB by its own metrics, the input that state waits for, and the options that matter",
     tab="state",
     in_report=True,
     is_slow=True,
@@ -54,10 +52,10 @@ def backend(job: JobCurrent, inputs: Inputs) -> Document:
 def _blocks(backend: JobBackend) -> Iterator[Block]:
     yield Facts(
         (
-            Fact("backend", message("Backend"), backend.backend),
-            Fact("storage", message("Checkpoints in"), backend.storage),
-            Fact("is_rocksdb", message("RocksDB"), backend.is_rocksdb, "flag"),
-            Fact("is_changelog", message("Changelog"), backend.is_changelog, "flag"),
+            Fact("backend", "Backend", backend.backend),
+            Fact("storage", "Checkpoints in", backend.storage),
+            Fact("is_rocksdb", "RocksDB", backend.is_rocksdb, "flag"),
+            Fact("is_changelog", "Changelog", backend.is_changelog, "flag"),
         )
     )
     if vertices := backend.having(ROCKSDB_FIGURES):
@@ -71,50 +69,53 @@ def _blocks(backend: JobBackend) -> Iterator[Block]:
                 ),
                 *(message("{key:name}: true", key=key) for key in backend.metrics_off),
             ),
-            message("Metrics that are off"),
+            "Metrics that are off",
         )
     yield from _inputs(backend)
     yield _options(backend)
 
 
 def _vertices(vertices: list[VertexFigures]) -> Table:
-    stalled = message("samples of the last ten minutes in which RocksDB stopped or slowed writes")
-    stopped = message("column families whose writes are stopped now")
-    level0 = message("of one state, the most: slowed from 20 on, stopped at 36")
     return Table.of(
         vertices,
         "vertices",
-        message("RocksDB by vertex"),
+        "RocksDB by vertex",
         (
-            Column("vertex", message("Vertex"), value="name"),
+            Column("vertex", "Vertex", value="name"),
             Column(
                 "stalled",
-                message("Stalled"),
+                "Stalled",
                 "count",
-                stalled,
+                "samples of the last ten minutes in which RocksDB stopped or slowed writes",
                 lambda vertex: vertex.stalled if vertex.samples else None,
             ),
-            Column("samples", message("Samples"), "count"),
-            Column("writes_stopped", message("Stopped"), "count", stopped, "newest.writes_stopped"),
-            Column("level0_files", message("Level 0"), "count", level0, "newest.level0_files"),
+            Column("samples", "Samples", "count"),
+            Column(
+                "writes_stopped",
+                "Stopped",
+                "count",
+                "column families whose writes are stopped now",
+                "newest.writes_stopped",
+            ),
+            Column(
+                "level0_files",
+                "Level 0",
+                "count",
+                "of one state, the most: slowed from 20 on, stopped at 36",
+                "newest.level0_files",
+            ),
             Column(
                 "compaction_pending_bytes",
-                message("To compact"),
+                "To compact",
                 "bytes",
                 value="newest.compaction_pending_bytes",
             ),
-            Column(
-                "memtable_bytes", message("Write buffers"), "bytes", value="newest.memtable_bytes"
-            ),
-            Column("sst_bytes", message("Files"), "bytes", value="newest.sst_bytes"),
-            Column(
-                "background_errors", message("Errors"), "count", value="newest.background_errors"
-            ),
+            Column("memtable_bytes", "Write buffers", "bytes", value="newest.memtable_bytes"),
+            Column("sst_bytes", "Files", "bytes", value="newest.sst_bytes"),
+            Column("background_errors", "Errors", "count", value="newest.background_errors"),
         ),
         most=MOST_SHOWN,
-        note=message(
-            "As last reported, over all subtasks and states of a vertex. –: that metric is off."
-        ),
+        note="As last reported, over all subtasks and states of a vertex. –: that metric is off.",
     )
 
 
@@ -124,14 +125,14 @@ def _inputs(backend: JobBackend) -> Iterator[Block]:
         yield Table.of(
             vertices,
             "inputs",
-            message("Inputs"),
+            "Inputs",
             (
-                Column("vertex", message("Vertex"), value="name"),
-                Column("distance_ms", message("Apart"), "ms"),
-                Column("slower", message("Slower"), value=_slower),
+                Column("vertex", "Vertex", value="name"),
+                Column("distance_ms", "Apart", "ms"),
+                Column("slower", "Slower", value=_slower),
             ),
             most=MOST_SHOWN,
-            subtitle=message(
+            subtitle=(
                 "watermarks of vertices with two inputs: what the faster one brings waits in state "
                 "for the slower one"
             ),
@@ -140,33 +141,33 @@ def _inputs(backend: JobBackend) -> Iterator[Block]:
         yield Table.of(
             [(vertex, feeder) for vertex in backend.fed[:MOST_SHOWN] for feeder in vertex.feeders],
             "fed",
-            message("Inputs by what feeds them"),
+            "Inputs by what feeds them",
             (
-                Column("vertex", message("Vertex"), value=lambda pair: pair[0].name),
-                Column("feeder", message("Fed by"), value=lambda pair: pair[1].name),
+                Column("vertex", "Vertex", value=lambda pair: pair[0].name),
+                Column("feeder", "Fed by", value=lambda pair: pair[1].name),
                 Column(
                     "sent_watermark",
-                    message("Watermark sent"),
+                    "Watermark sent",
                     "instant",
                     value=lambda pair: pair[1].sent_watermark,
                 ),
                 Column(
                     "behind_ms",
-                    message("Behind the fastest"),
+                    "Behind the fastest",
                     "ms",
                     value=lambda pair: pair[1].behind_ms,
                 ),
                 Column(
                     "unknown_because",
-                    message("Why the distance is unknown"),
+                    "Why the distance is unknown",
                     value=lambda pair: WHY_UNKNOWN.get(pair[0].unknown_because),
                 ),
             ),
-            subtitle=message(
+            subtitle=(
                 "watermarks that the vertices before a vertex sent on: what the faster one "
                 "brings to a join waits in state for the slower one"
             ),
-            note=message(
+            note=(
                 "Flink 2.0 and later do not report the watermark of each input of an operator "
                 "with two. Shown is the lowest watermark that the subtasks of the last "
                 "upstream operators sent."
@@ -174,11 +175,9 @@ def _inputs(backend: JobBackend) -> Iterator[Block]:
         )
     if backend.has_unreported_inputs:
         yield NotKnown(
-            message(
-                "Flink 2.0 and later do not report the watermark of each input of an operator "
-                "with two: which of them is slower is unknown here. Compare the watermarks of the "
-                "vertices before it."
-            )
+            "Flink 2.0 and later do not report the watermark of each input of an operator "
+            "with two: which of them is slower is unknown here. Compare the watermarks of the "
+            "vertices before it."
         )
 
 
@@ -191,22 +190,20 @@ def _slower(vertex: VertexFigures) -> str | None:
 def _options(backend: JobBackend) -> Block:
     if backend.options is None:
         return NotKnown(
-            message(
-                "The configuration of the cluster is not known. It is read with the first answers "
-                "of its JobManager."
-            )
+            "The configuration of the cluster is not known. It is read with the first answers "
+            "of its JobManager."
         )
     return Table.of(
         backend.options,
         "options",
-        message("Options"),
+        "Options",
         (
-            Column("key", message("Option"), "mono"),
-            Column("value", message("Value")),
-            Column("is_set", message("Set"), "flag", message("no: the default")),
-            Column("meaning", message("What it does")),
+            Column("key", "Option", "mono"),
+            Column("value", "Value"),
+            Column("is_set", "Set", "flag", "no: the default"),
+            Column("meaning", "What it does"),
         ),
-        subtitle=message(
+        subtitle=(
             "of the cluster's configuration; what the job sets in its code, time-to-live of state "
             "among it, is not reported by Flink"
         ),
@@ -217,7 +214,7 @@ def _verdict(backend: JobBackend) -> Verdict:
     if backend.is_rocksdb is None:
         return Verdict(
             "unknown",
-            message(
+            (
                 "Whether this job keeps its state in RocksDB is not known: Flink does not name its "
                 "backend, or names another one."
             ),
@@ -225,15 +222,13 @@ def _verdict(backend: JobBackend) -> Verdict:
     if not backend.is_rocksdb:
         return Verdict(
             "ok",
-            message(
+            (
                 "This job does not keep its state in RocksDB: there are no stalls of writes, flushes "
                 "or compactions."
             ),
         )
     if backend.vertices is None:
-        return Verdict(
-            "unknown", message("Figures of RocksDB could not be read; its options are below.")
-        )
+        return Verdict("unknown", "Figures of RocksDB could not be read; its options are below.")
     vertices = backend.having(ROCKSDB_FIGURES)
     for vertex in vertices:
         if vertex.newest["background_errors"]:
@@ -260,9 +255,9 @@ def _verdict(backend: JobBackend) -> Verdict:
     if not any(vertex.samples for vertex in vertices):
         return Verdict(
             "unknown",
-            message(
+            (
                 "RocksDB's own metrics of stalls are off, or none was read in these minutes: whether it "
                 "stalls is unknown."
             ),
         )
-    return Verdict("ok", message("No stall of writes in these minutes."))
+    return Verdict("ok", "No stall of writes in these minutes.")

@@ -57,8 +57,8 @@ class ChangeParameters(ListFilters):
 
 @analysis(
     NAME,
-    title=message("Before and after"),
-    summary=message("what differs of a job on both sides of something that happened to it"),
+    title="Before and after",
+    summary="what differs of a job on both sides of something that happened to it",
     tab="more",
     parameters=ChangeParameters,
 )
@@ -66,7 +66,7 @@ def before_after(job: JobCurrent, inputs: Inputs) -> Document:
     values = inputs.parameters.values
     window = values.get("window", DEFAULT)
     if "at" not in values:
-        choose = Verdict("unknown", message("Choose what happened, or give an instant."))
+        choose = Verdict("unknown", "Choose what happened, or give an instant.")
         return Document(choose, (_events(job, marks_of(job, inputs.since, inputs.until), window),))
     at = values["at"]
     change = job_change(job, at, LENGTHS[window], inputs.now)
@@ -89,7 +89,7 @@ def before_after(job: JobCurrent, inputs: Inputs) -> Document:
 
 def _verdict(change: JobChange) -> Verdict:
     if change.windows is None:
-        return Verdict("unknown", message("Nothing can be compared."))
+        return Verdict("unknown", "Nothing can be compared.")
     measures = (*change.measures, *change.pressure)
     differing = [measure for measure in measures if measure.comparison.state in DIFFERS]
     if not differing:
@@ -97,9 +97,9 @@ def _verdict(change: JobChange) -> Verdict:
         if not states or TOO_FEW in states:
             return Verdict(
                 "unknown",
-                message("Too few checkpoints completed in these windows for a comparison."),
+                "Too few checkpoints completed in these windows for a comparison.",
             )
-        return Verdict("ok", message("No difference exceeds the usual variation."))
+        return Verdict("ok", "No difference exceeds the usual variation.")
     differing.sort(key=lambda measure: -abs(measure.comparison.change or 0))
     sentence = message(
         "{differ:count} of {measures:count} measures differ: {largest:message}.",
@@ -127,28 +127,25 @@ def _difference(measure: Measure) -> str:
 
 def _facts(job: JobCurrent, change: JobChange, span: Windows) -> Facts:
     query = {"from": iso_text(span.start), "to": iso_text(span.end), "attempts": "all"}
-    page = f"{reverse('job', args=(job.cluster, job.job_id))}?{urlencode(query)}"
+    page = reverse("job", args=job.key, query=query)
     facts = [
-        Fact("at", message("At"), span.at, "instant"),
-        Fact("window_ms", message("Each side"), span.length.total_seconds() * 1000, "ms", span.cut),
-        Fact("job_page", message("This time"), Link(message("on the job's page"), page)),
+        Fact("at", "At", span.at, "instant"),
+        Fact("window_ms", "Each side", span.length.total_seconds() * 1000, "ms", span.cut),
+        Fact("job_page", "This time", Link(message("on the job's page"), page)),
     ]
     if first := change.first:
         address = reverse("checkpoint-by-id", args=(job.cluster, first.job_id, first.checkpoint_id))
         number = Link(str(first.checkpoint_id), address)
-        after = message("First checkpoint that completed after it")
         facts += [
-            Fact("first", after, number, "checkpoint"),
-            Fact("first_end_to_end_ms", message("Its duration"), first.end_to_end_ms, "ms"),
-            Fact(
-                "first_uploaded_bytes", message("Uploaded by it"), first.checkpointed_bytes, "bytes"
-            ),
+            Fact("first", "First checkpoint that completed after it", number, "checkpoint"),
+            Fact("first_end_to_end_ms", "Its duration", first.end_to_end_ms, "ms"),
+            Fact("first_uploaded_bytes", "Uploaded by it", first.checkpointed_bytes, "bytes"),
         ]
     return Facts(tuple(facts))
 
 
 def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
-    page = reverse(NAME, args=(job.cluster, job.job_id))
+    page = reverse(NAME, args=job.key)
 
     def link(mark: Mark) -> Link:
         return Link(mark.label, f"{page}?{urlencode({'at': iso_text(mark.at), 'window': window})}")
@@ -156,17 +153,15 @@ def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
     return Table.of(
         marks,
         "events",
-        message("What happened"),
+        "What happened",
         (
-            Column("at", message("When"), "instant"),
-            Column("what", message("What"), value=link),
-            Column("kind", message("Kind"), value=lambda mark: mark.kind.replace("_", " ")),
-            Column("job_id", message("Attempt"), "mono"),
+            Column("at", "When", "instant"),
+            Column("what", "What", value=link),
+            Column("kind", "Kind", value=lambda mark: mark.kind.replace("_", " ")),
+            Column("job_id", "Attempt", "mono"),
         ),
-        note=message("What else happened in both windows is in the figures, too."),
-        empty=message(
-            "No deploy, savepoint, restart or restore of this job is known in this time."
-        ),
+        note="What else happened in both windows is in the figures, too.",
+        empty="No deploy, savepoint, restart or restore of this job is known in this time.",
     )
 
 
@@ -186,7 +181,7 @@ def _measures(change: JobChange) -> Iterator[Table]:
 def _comparison_table(key: str, title: str, subtitle: str, measures: Sequence[Measure]) -> Table:
     unit: Unit = measures[0].unit
     has_vertices = any(measure.vertex for measure in measures)
-    vertex = (Column("vertex", message("Vertex")),) if has_vertices else ()
+    vertex = (Column("vertex", "Vertex"),) if has_vertices else ()
     return Table.of(
         sorted(
             measures, key=lambda measure: (measure.comparison.state not in DIFFERS, measure.vertex)
@@ -194,16 +189,14 @@ def _comparison_table(key: str, title: str, subtitle: str, measures: Sequence[Me
         key,
         title,
         (
-            Column("measure", message("Measure"), value="name"),
+            Column("measure", "Measure", value="name"),
             *vertex,
-            Column("state", message("Difference"), value="comparison.state"),
-            Column("before", message("Before"), unit, value="comparison.before.median"),
-            Column("after", message("After"), unit, value="comparison.after.median"),
-            Column("change", message("Change of medians"), "share", value="comparison.change"),
-            Column(
-                "before_count", message("Values before"), "count", value="comparison.before.count"
-            ),
-            Column("after_count", message("Values after"), "count", value="comparison.after.count"),
+            Column("state", "Difference", value="comparison.state"),
+            Column("before", "Before", unit, value="comparison.before.median"),
+            Column("after", "After", unit, value="comparison.after.median"),
+            Column("change", "Change of medians", "share", value="comparison.change"),
+            Column("before_count", "Values before", "count", value="comparison.before.count"),
+            Column("after_count", "Values after", "count", value="comparison.after.count"),
         ),
         subtitle=subtitle,
     )
@@ -213,27 +206,21 @@ def _configuration(change: JobChange) -> Block:
     if change.changes is None:
         if change.before and change.after:
             return Note(
-                message(
-                    "It is the same attempt: Flink does not change its settings; a rescale is in "
-                    "what happened."
-                )
+                "It is the same attempt: Flink does not change its settings; a rescale is in "
+                "what happened."
             )
-        return NotKnown(
-            message("Settings are not compared: only one attempt of this job is known.")
-        )
+        return NotKnown("Settings are not compared: only one attempt of this job is known.")
     return Table.of(
         change.changes,
         "configuration",
-        message("Configured otherwise"),
+        "Configured otherwise",
         (
-            Column("name", message("Setting"), "mono"),
-            Column("of", message("Setting of"), value="section"),
-            Column("before", message("Before")),
-            Column("after", message("After")),
+            Column("name", "Setting", "mono"),
+            Column("of", "Setting of", value="section"),
+            Column("before", "Before"),
+            Column("after", "After"),
         ),
-        empty=message(
-            "Settings, checkpoint settings, release, parallelism and vertices are the same."
-        ),
+        empty="Settings, checkpoint settings, release, parallelism and vertices are the same.",
     )
 
 
@@ -241,10 +228,10 @@ def _tallies(change: JobChange) -> Table:
     return Table.of(
         change.tallies,
         "counts",
-        message("How often"),
+        "How often",
         (
-            Column("what", message("What"), value="name"),
-            Column("before", message("Before"), "count"),
-            Column("after", message("After"), "count"),
+            Column("what", "What", value="name"),
+            Column("before", "Before", "count"),
+            Column("after", "After", "count"),
         ),
     )

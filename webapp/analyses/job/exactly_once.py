@@ -46,13 +46,12 @@ def job_transactions(
 ) -> JobTransactions:
     """Transactions from ``since`` on, by default of the last hour, by five queries."""
     limits = limits_of(job.cluster, job.job_id, job.name)
-    job_rows: Any = {"cluster": job.cluster, "job_id": job.job_id}
     completed = CheckpointFact.objects.filter(
-        **job_rows, outcome="completed", is_savepoint=False, trigger_time__lte=at
+        **job.identity, outcome="completed", is_savepoint=False, trigger_time__lte=at
     ).order_by("-trigger_time")
-    starts = StoredStart.objects.filter(**job_rows, at__lte=at).order_by("-at")
+    starts = StoredStart.objects.filter(**job.identity, at__lte=at).order_by("-at")
     log_events = models.LogEvent.objects.filter(
-        **job_rows, kind__in=EVENTS_READ, ts__lte=at
+        **job.identity, kind__in=EVENTS_READ, ts__lte=at
     ).order_by("-ts")
     transactions = transactions_of(
         list(samples_of(CheckpointSample, completed[:MOST_COMMITS], *_COMMIT_COLUMNS))[::-1],
@@ -65,10 +64,7 @@ def job_transactions(
         epoch_ms(since or at - LOOK_BACK),
         int(limits[SET]),
     )
-    vertices = (job.graph or {}).get("vertices") or ()
-    committers = [
-        vertex["name"] for vertex in vertices if COMMITTER in (vertex.get("name") or "").lower()
-    ]
+    committers = [name for name in job.vertex_names.values() if COMMITTER in name.lower()]
     return JobTransactions(committers, limits[RATIO], transactions)
 
 
@@ -81,8 +77,8 @@ def _lines(log_events: Any) -> list[Any]:
 
 @analysis(
     "exactly-once",
-    title=message("Exactly-once"),
-    summary=message(
+    title="Exactly-once",
+    summary=(
         "how long transactions of its two-phase-commit sinks are open, and whether their time-out "
         "is long enough"
     ),
@@ -92,7 +88,7 @@ def _lines(log_events: Any) -> list[Any]:
 def exactly_once(job: models.JobCurrent, inputs: Inputs) -> Document:
     transactions = job_transactions(job, inputs.until, inputs.since)
     verdict = _verdict(transactions)
-    advice = Advice((_advice(transactions.sink_transactions, verdict),), message("What to set"))
+    advice = Advice((_advice(transactions.sink_transactions, verdict),), "What to set")
     return Document(verdict, (_times(transactions), advice, Note(_note(transactions))))
 
 
@@ -122,20 +118,26 @@ def _times(transactions: JobTransactions) -> Facts:
         if sinks.restart_ms is None
         else message("until all tasks ran; see Starts")
     )
-    needed_by = message(
-        "a transaction that is prepared when the job fails is committed after its restart"
-    )
-    lost_by = message("logs of TaskManagers, in this time; without them it is not known")
     return Facts(
         (
-            Fact("timeout_ms", message("Time-out"), sinks.timeout_ms, "ms", timeout_by),
-            Fact("open_ms", message("Longest that one was open"), sinks.open_ms, "ms", open_by),
-            Fact("restart_ms", message("Longest restart"), sinks.restart_ms, "ms", restart_by),
-            Fact("needed_ms", message("Both together"), sinks.needed_ms, "ms", needed_by),
+            Fact("timeout_ms", "Time-out", sinks.timeout_ms, "ms", timeout_by),
+            Fact("open_ms", "Longest that one was open", sinks.open_ms, "ms", open_by),
+            Fact("restart_ms", "Longest restart", sinks.restart_ms, "ms", restart_by),
             Fact(
-                "advised_ms", message("Time-out at least, by this history"), sinks.advised_ms, "ms"
+                "needed_ms",
+                "Both together",
+                sinks.needed_ms,
+                "ms",
+                "a transaction that is prepared when the job fails is committed after its restart",
             ),
-            Fact("lost", message("Logged as lost"), len(sinks.lost), "count", lost_by),
+            Fact("advised_ms", "Time-out at least, by this history", sinks.advised_ms, "ms"),
+            Fact(
+                "lost",
+                "Logged as lost",
+                len(sinks.lost),
+                "count",
+                "logs of TaskManagers, in this time; without them it is not known",
+            ),
         )
     )
 
@@ -172,7 +174,7 @@ def _verdict(transactions: JobTransactions) -> Verdict:
     if sinks.timeout_ms is None:
         return Verdict(
             "unknown",
-            message(
+            (
                 "The transaction time-out of its sinks is not known: no log of its TaskManagers "
                 "has it, and nobody entered it. Whether transactions fit into it is unknown."
             ),

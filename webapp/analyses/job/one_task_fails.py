@@ -26,10 +26,8 @@ LOSSES_SHOWN, VERTICES_SHOWN = 10, 50
 
 @analysis(
     "one-task-fails",
-    title=message("If one task fails"),
-    summary=message(
-        "what restarts with it, and what regional checkpoints or restarting it alone would save"
-    ),
+    title="If one task fails",
+    summary="what restarts with it, and what regional checkpoints or restarting it alone would save",
     tab="checkpoints",
     in_report=True,
 )
@@ -82,18 +80,20 @@ def _blocks(outcome: Failover) -> Iterator[Block]:
 
 def _facts(outcome: Failover) -> Facts:
     phases = outcome.phases
-    alone = message(
-        "median of detection, deployment and restore; others run on and its records are lost"
-    )
-    median = message("median")
     return Facts(
         (
-            Fact("tasks", message("Tasks"), outcome.tasks, "count"),
-            Fact("regions", message("Failover regions"), outcome.regions, "count"),
-            Fact("largest", message("Tasks of the largest"), outcome.largest, "count"),
-            Fact("outages", message("Outages of 30 days"), phases.outages, "count"),
-            Fact("downtime_ms", message("Down in an outage"), phases.downtime_ms, "ms", median),
-            Fact("alone_ms", message("One task alone would be away"), phases.alone_ms, "ms", alone),
+            Fact("tasks", "Tasks", outcome.tasks, "count"),
+            Fact("regions", "Failover regions", outcome.regions, "count"),
+            Fact("largest", "Tasks of the largest", outcome.largest, "count"),
+            Fact("outages", "Outages of 30 days", phases.outages, "count"),
+            Fact("downtime_ms", "Down in an outage", phases.downtime_ms, "ms", "median"),
+            Fact(
+                "alone_ms",
+                "One task alone would be away",
+                phases.alone_ms,
+                "ms",
+                "median of detection, deployment and restore; others run on and its records are lost",
+            ),
         )
     )
 
@@ -113,21 +113,24 @@ def _spare(spare_slots: SpareSlots) -> str:
 
 
 def _vertices(outcome: Failover) -> Table:
-    at_most = message("tasks, at most")
-    not_offered = message("if one of its subtasks came back alone, which Flink does not offer")
     return Table.of(
         outcome.vertices,
         "vertices",
-        message("Vertices"),
+        "Vertices",
         (
-            Column("vertex", message("Vertex"), value="name"),
-            Column("parallelism", message("Subtasks"), "count"),
-            Column("regions", message("Regions"), "count"),
-            Column("restarts", message("Restart with one subtask"), "count", at_most),
-            Column("alone_records", message("Records lost"), "count", not_offered),
+            Column("vertex", "Vertex", value="name"),
+            Column("parallelism", "Subtasks", "count"),
+            Column("regions", "Regions", "count"),
+            Column("restarts", "Restart with one subtask", "count", "tasks, at most"),
+            Column(
+                "alone_records",
+                "Records lost",
+                "count",
+                "if one of its subtasks came back alone, which Flink does not offer",
+            ),
         ),
         most=VERTICES_SHOWN,
-        note=message("Regions by pipelined exchanges of the plan."),
+        note="Regions by pipelined exchanges of the plan.",
     )
 
 
@@ -136,21 +139,21 @@ def _losses(outcome: Failover) -> Table:
     table = Table.of(
         (*hosts, *managers),
         "losses",
-        message("What a loss restarts"),
+        "What a loss restarts",
         (
-            Column("host", message("Host"), "host"),
+            Column("host", "Host", "host"),
             Column(
                 "taskmanager_id",
-                message("TaskManager"),
+                "TaskManager",
                 "mono",
-                message("none: the host as a whole"),
+                "none: the host as a whole",
                 lambda loss: getattr(loss, "taskmanager_id", None),
             ),
-            Column("tasks", message("Tasks on it"), "count"),
-            Column("restarts", message("Restart"), "count"),
+            Column("tasks", "Tasks on it", "count"),
+            Column("restarts", "Restart", "count"),
         ),
-        subtitle=message("tasks now on it, and tasks that restart"),
-        empty=message("Where its subtasks run was not sampled."),
+        subtitle="tasks now on it, and tasks that restart",
+        empty="Where its subtasks run was not sampled.",
     )
     return replace(table, total=len(outcome.hosts) + len(outcome.taskmanagers))
 
@@ -164,30 +167,28 @@ def _regional(outcome: Failover) -> Iterator[Block]:
     yield Table.of(
         checkpoints.curve,
         "regional",
-        message("If checkpoints were regional"),
+        "If checkpoints were regional",
         (
-            Column("parallelism", message("Parallelism"), "count"),
-            Column("tasks", message("Tasks"), "count"),
-            Column("regions", message("Regions"), "count"),
+            Column("parallelism", "Parallelism", "count"),
+            Column("tasks", "Tasks", "count"),
+            Column("regions", "Regions", "count"),
             Column(
                 "full",
-                message("Full"),
+                "Full",
                 "share",
-                message("checkpoints that complete, at the rate at which its own tasks fail"),
+                "checkpoints that complete, at the rate at which its own tasks fail",
                 value="shares.full",
             ),
-            Column(
-                "full_at_least", message("Full, at least"), "share", bound, value="at_least.full"
-            ),
-            Column("by_region", message("By region"), "share", value="shares.by_region"),
+            Column("full_at_least", "Full, at least", "share", bound, value="at_least.full"),
+            Column("by_region", "By region", "share", value="shares.by_region"),
             Column(
                 "by_region_at_least",
-                message("By region, at least"),
+                "By region, at least",
                 "share",
                 bound,
                 value="at_least.by_region",
             ),
-            Column("is_now", message("Now"), "flag"),
+            Column("is_now", "Now", "flag"),
         ),
         subtitle=message(
             "as FLIP-600 proposes: at most {share:share} of regions, {reuse:count} times in a row; "

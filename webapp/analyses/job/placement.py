@@ -37,8 +37,8 @@ PLAN_COMES = message("It is read with the first answer of its cluster.")
 
 @analysis(
     "placement",
-    title=message("Placement"),
-    summary=message("where its tasks run, how evenly, and what Flink's rules would make of it"),
+    title="Placement",
+    summary="where its tasks run, how evenly, and what Flink's rules would make of it",
     tab="runtime",
     in_report=True,
     is_slow=True,
@@ -77,15 +77,11 @@ def _verdict(placement: JobPlacement) -> Verdict:
     if now is None or now.max_over_mean is None or balanced is None:
         return Verdict(
             "unknown",
-            message(
-                "How even its tasks are spread now is not known; below is what its plan alone allows."
-            ),
+            "How even its tasks are spread now is not known; below is what its plan alone allows.",
         )
     ratio = now.max_over_mean
     if len(now.tasks) < 2:
-        return Verdict(
-            "ok", message("All tasks run on one TaskManager: there is nothing to spread.")
-        )
+        return Verdict("ok", "All tasks run on one TaskManager: there is nothing to spread.")
     if ratio <= EVEN:
         return Verdict(
             "ok",
@@ -139,41 +135,49 @@ def _advice(placement: JobPlacement) -> Iterator[Block]:
     if _is_worth_balancing(placement):
         lines.append(placement.advice)
     if lines:
-        yield Advice(tuple(lines), message("What to set"))
+        yield Advice(tuple(lines), "What to set")
 
 
 def _facts(placement: JobPlacement) -> Facts:
     return Facts(
         (
-            Fact("tasks", message("Tasks"), placement.tasks, "count"),
-            Fact("slots_needed", message("Slots that they need"), placement.slots_needed, "count"),
-            Fact("sampled_at", message("Sampled"), placement.at, "instant"),
+            Fact("tasks", "Tasks", placement.tasks, "count"),
+            Fact("slots_needed", "Slots that they need", placement.slots_needed, "count"),
+            Fact("sampled_at", "Sampled", placement.at, "instant"),
         )
     )
 
 
 def _outcomes(placement: JobPlacement) -> Table:
-    over_mean = message("tasks of the fullest TaskManager over the mean, 1 is even")
-    concentration = message("its most subtasks on one TaskManager over their even share")
     return Table.of(
         placement.outcomes,
         "placements",
-        message("Placements"),
+        "Placements",
         (
-            Column("placement", message("Placement"), value=lambda outcome: LABELS[outcome.key]),
+            Column("placement", "Placement", value=lambda outcome: LABELS[outcome.key]),
             Column(
                 "tasks_most",
-                message("Fullest TaskManager"),
+                "Fullest TaskManager",
                 "count",
-                message("its tasks"),
+                "its tasks",
                 lambda outcome: outcome.tasks[0],
             ),
-            Column("max_over_mean", message("Over mean"), "factor", over_mean),
-            Column("concentration", message("Worst vertex"), "factor", concentration),
-            Column("concentrated_vertex", message("Which")),
-            Column("buffers_least", message("Buffers"), "count", BUFFERS_NEEDED),
+            Column(
+                "max_over_mean",
+                "Over mean",
+                "factor",
+                "tasks of the fullest TaskManager over the mean, 1 is even",
+            ),
+            Column(
+                "concentration",
+                "Worst vertex",
+                "factor",
+                "its most subtasks on one TaskManager over their even share",
+            ),
+            Column("concentrated_vertex", "Which"),
+            Column("buffers_least", "Buffers", "count", BUFFERS_NEEDED),
         ),
-        note=message(
+        note=(
             "Flink's default: slots filled by subtask index, TaskManagers one after the other; "
             "Flink's own order is random. Balanced tasks: what taskmanager.load-balance.mode TASKS "
             "of Flink 2.2 aims at. Simulated as if the job had its TaskManagers to itself."
@@ -185,17 +189,17 @@ def _taskmanagers(placement: JobPlacement) -> Table:
     return Table.of(
         placement.taskmanagers,
         "taskmanagers",
-        message("TaskManagers"),
+        "TaskManagers",
         (
-            Column("taskmanager_id", message("TaskManager"), "mono"),
-            Column("host", message("Host"), "host"),
-            Column("tasks", message("Tasks"), "count"),
-            Column("slots", message("Slots"), "count"),
-            Column("buffers_least", message("Buffers"), "count", BUFFERS_NEEDED),
-            Column("buffers", message("Pool"), "count", message("buffers of its network memory")),
-            Column("short_by", message("Lacking"), "count"),
+            Column("taskmanager_id", "TaskManager", "mono"),
+            Column("host", "Host", "host"),
+            Column("tasks", "Tasks", "count"),
+            Column("slots", "Slots", "count"),
+            Column("buffers_least", "Buffers", "count", BUFFERS_NEEDED),
+            Column("buffers", "Pool", "count", "buffers of its network memory"),
+            Column("short_by", "Lacking", "count"),
         ),
-        subtitle=message("fullest first"),
+        subtitle="fullest first",
     )
 
 
@@ -203,13 +207,13 @@ def _vertices(placement: JobPlacement) -> Table:
     return Table.of(
         placement.vertices,
         "vertices",
-        message("Vertices"),
+        "Vertices",
         (
-            Column("vertex", message("Vertex"), value="name"),
-            Column("parallelism", message("Parallelism"), "count"),
-            Column("taskmanagers", message("On TaskManagers"), "count"),
-            Column("most", message("Most on one"), "count"),
-            Column("even", message("Even share"), "count"),
+            Column("vertex", "Vertex", value="name"),
+            Column("parallelism", "Parallelism", "count"),
+            Column("taskmanagers", "On TaskManagers", "count"),
+            Column("most", "Most on one", "count"),
+            Column("even", "Even share", "count"),
         ),
-        subtitle=message("most concentrated first"),
+        subtitle="most concentrated first",
     )

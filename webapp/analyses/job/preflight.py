@@ -59,10 +59,8 @@ class PreflightFilters(ListFilters):
 
 @analysis(
     "preflight",
-    title=message("Will it restore?"),
-    summary=message(
-        "whether the job would restore from a snapshot, what would be lost, and what is not known"
-    ),
+    title="Will it restore?",
+    summary="whether the job would restore from a snapshot, what would be lost, and what is not known",
     tab="state",
     parameters=PreflightFilters,
     in_report=True,
@@ -89,7 +87,7 @@ def _verdict(result: Preflight) -> Verdict:
             return Verdict(
                 "warn", message("It restores, and leaves {lost:bytes} of state behind.", lost=lost)
             )
-        return Verdict("ok", message("It restores."))
+        return Verdict("ok", "It restores.")
     why = join_messages((reason.text for reason in deciding), " ")
     if result.outcome == "refused":
         return Verdict("crit", message("It does not restore. {why:message}", why=why))
@@ -100,26 +98,26 @@ def _blocks(answer: Answer, snapshot: Snapshot, result: Preflight) -> Iterator[B
     yield Table.of(
         result.reasons,
         "reasons",
-        message("What decides"),
+        "What decides",
         (
-            Column("outcome", message("Outcome"), value=lambda reason: RESTORES[reason.outcome]),
-            Column("check", message("Check"), "mono"),
-            Column("reason", message("Reason"), value="text"),
-            Column("source", message("Source"), "mono"),
+            Column("outcome", "Outcome", value=lambda reason: RESTORES[reason.outcome]),
+            Column("check", "Check", "mono"),
+            Column("reason", "Reason", value="text"),
+            Column("source", "Source", "mono"),
         ),
     )
     yield _operators(result)
     yield Facts(
         (
-            Fact("outcome", message("Outcome"), RESTORES[result.outcome]),
-            Fact("path", message("Snapshot"), snapshot.path, "mono"),
-            Fact("checkpoint_id", message("Checkpoint"), snapshot.checkpoint_id, "number"),
-            Fact("type", message("Kind"), _kind(snapshot)),
-            Fact("format_version", message("Format"), snapshot.format_version, "number"),
-            Fact("written_by", message("Written by Flink"), snapshot.flink_version),
-            Fact("took_it", message("Taken by this run of the job"), answer.took_it, "flag"),
-            Fact("files", message("Files"), snapshot.files, "count"),
-            Fact("lost_bytes", message("State that would be lost"), result.lost_bytes, "bytes"),
+            Fact("outcome", "Outcome", RESTORES[result.outcome]),
+            Fact("path", "Snapshot", snapshot.path, "mono"),
+            Fact("checkpoint_id", "Checkpoint", snapshot.checkpoint_id, "number"),
+            Fact("type", "Kind", _kind(snapshot)),
+            Fact("format_version", "Format", snapshot.format_version, "number"),
+            Fact("written_by", "Written by Flink", snapshot.flink_version),
+            Fact("took_it", "Taken by this run of the job", answer.took_it, "flag"),
+            Fact("files", "Files", snapshot.files, "count"),
+            Fact("lost_bytes", "State that would be lost", result.lost_bytes, "bytes"),
         )
     )
     if snapshot.foreign:
@@ -155,52 +153,50 @@ def _operators(result: Preflight) -> Table:
     return Table.of(
         sorted(result.operators, key=lambda operator: _ORDER.index(operator.fate)),
         "operators",
-        message("Operators"),
+        "Operators",
         (
-            Column("fate", message("State"), value=lambda operator: FATES[operator.fate]),
-            Column("name", message("Operator"), value=_name),
-            Column("operator_id", message("Id"), "mono"),
+            Column("fate", "State", value=lambda operator: FATES[operator.fate]),
+            Column("name", "Operator", value=_name),
+            Column("operator_id", "Id", "mono"),
             Column(
                 "uid",
-                message("uid"),
+                "uid",
                 "mono",
-                message("since 2.0, where the job sets one"),
+                "since 2.0, where the job sets one",
                 "stored.uid",
             ),
-            Column("state_bytes", message("Size"), "bytes", value="stored.state_bytes"),
+            Column("state_bytes", "Size", "bytes", value="stored.state_bytes"),
             Column(
                 "kinds",
-                message("Kinds of state"),
+                "Kinds of state",
                 "mono",
                 value=lambda operator: (
                     ", ".join(sorted(operator.stored.kinds)) if operator.stored else None
                 ),
             ),
-            Column(
-                "parallelism", message("Parallelism"), "count", in_snapshot, "stored.parallelism"
-            ),
+            Column("parallelism", "Parallelism", "count", in_snapshot, "stored.parallelism"),
             Column(
                 "planned",
-                message("of the job"),
+                "of the job",
                 "count",
-                message("parallelism of the job"),
+                "parallelism of the job",
                 "planned.parallelism",
             ),
             Column(
                 "max_parallelism",
-                message("Maximum"),
+                "Maximum",
                 "count",
                 in_snapshot,
                 "stored.max_parallelism",
             ),
             Column(
                 "planned_max",
-                message("of the job"),
+                "of the job",
                 "count",
-                message("maximum of the job"),
+                "maximum of the job",
                 "planned.max_parallelism",
             ),
-            Column("missing", message("Files missing"), "count", value="stored.missing"),
+            Column("missing", "Files missing", "count", value="stored.missing"),
         ),
         most=MOST_SHOWN,
     )

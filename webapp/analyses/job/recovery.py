@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -42,10 +41,8 @@ KINDS = {
 
 @analysis(
     "recovery",
-    title=message("Recovery"),
-    summary=message(
-        "how long its restores took, what one would take now, and what its state makes it read"
-    ),
+    title="Recovery",
+    summary="how long its restores took, what one would take now, and what its state makes it read",
     tab="checkpoints",
     in_report=True,
 )
@@ -128,33 +125,37 @@ def _choices(restores: JobRestores) -> Table:
     def number(choice: Choice) -> Link | int | None:
         if not choice.path:
             return choice.checkpoint_id
-        xray = f"{reverse('storage-xray')}?{urlencode({'path': choice.path})}"
+        xray = reverse("storage-xray", query={"path": choice.path})
         return Link(str(choice.checkpoint_id), xray)
 
-    largest = message("of the subtask with most state, which all others wait for")
     return Table.of(
         restores.choices,
         "choices",
-        message("A restore now"),
+        "A restore now",
         (
-            Column("from", message("From"), value=lambda choice: LABELS[choice.kind]),
-            Column("checkpoint_id", message("Checkpoint"), "checkpoint", value=number),
-            Column("at", message("Triggered"), "instant"),
-            Column("expected_ms", message("Expected"), "ms", value="estimate.expected_ms"),
-            Column("least_ms", message("At least"), "ms", value="estimate.least_ms"),
-            Column("most_ms", message("At most"), "ms", value="estimate.most_ms"),
-            Column("state_bytes", message("State"), "bytes"),
-            Column("files", message("Files"), "count"),
-            Column("file_bytes", message("Read from storage"), "bytes"),
-            Column("largest_bytes", message("Largest subtask"), "bytes", largest),
+            Column("from", "From", value=lambda choice: LABELS[choice.kind]),
+            Column("checkpoint_id", "Checkpoint", "checkpoint", value=number),
+            Column("at", "Triggered", "instant"),
+            Column("expected_ms", "Expected", "ms", value="estimate.expected_ms"),
+            Column("least_ms", "At least", "ms", value="estimate.least_ms"),
+            Column("most_ms", "At most", "ms", value="estimate.most_ms"),
+            Column("state_bytes", "State", "bytes"),
+            Column("files", "Files", "count"),
+            Column("file_bytes", "Read from storage", "bytes"),
+            Column(
+                "largest_bytes",
+                "Largest subtask",
+                "bytes",
+                "of the subtask with most state, which all others wait for",
+            ),
         ),
-        subtitle=message("by bytes and files, and by the restores that were observed"),
-        note=message(
+        subtitle="by bytes and files, and by the restores that were observed",
+        note=(
             "Expected: the median of the observed restores of that kind, longer in proportion where "
             "there is more state now. Range: what a fixed time and a time by bytes can come to. "
             "Local recovery: no TaskManager was lost, tasks read the copies on their own disks."
         ),
-        empty=message("No completed checkpoint and no savepoint is known."),
+        empty="No completed checkpoint and no savepoint is known.",
     )
 
 
@@ -162,34 +163,38 @@ def _observed_table(restores: JobRestores) -> Table:
     return Table.of(
         restores.observed,
         "observed",
-        message("Observed restores"),
+        "Observed restores",
         (
-            Column("at", message("Began"), "instant"),
-            Column("kind", message("From"), value=lambda restore: KINDS[restore.kind]),
-            Column("checkpoint_id", message("Checkpoint"), "checkpoint"),
-            Column("state_bytes", message("State"), "bytes"),
-            Column("restore_ms", message("Restore"), "ms"),
-            Column("downtime_ms", message("Down in all"), "ms"),
-            Column("lost_taskmanagers", message("TaskManagers lost"), "count"),
+            Column("at", "Began", "instant"),
+            Column("kind", "From", value=lambda restore: KINDS[restore.kind]),
+            Column("checkpoint_id", "Checkpoint", "checkpoint"),
+            Column("state_bytes", "State", "bytes"),
+            Column("restore_ms", "Restore", "ms"),
+            Column("downtime_ms", "Down in all", "ms"),
+            Column("lost_taskmanagers", "TaskManagers lost", "count"),
         ),
         most=MOST_SHOWN,
-        subtitle=message("of 30 days, newest first"),
-        empty=message("No start from a snapshot was seen with its phases."),
+        subtitle="of 30 days, newest first",
+        empty="No start from a snapshot was seen with its phases.",
     )
 
 
 def _unions(restores: JobRestores) -> Table:
-    reads = message("parallelism times files: opens that the storage has to serve")
     return Table.of(
         restores.unions,
         "unions",
-        message("Union state"),
+        "Union state",
         (
-            Column("operator", message("Operator")),
-            Column("parallelism", message("Parallelism"), "count"),
-            Column("files", message("Files"), "count"),
-            Column("reads", message("Reads in all"), "count", reads),
-            Column("read_bytes", message("Bytes in all, at most"), "bytes"),
+            Column("operator", "Operator"),
+            Column("parallelism", "Parallelism", "count"),
+            Column("files", "Files", "count"),
+            Column(
+                "reads",
+                "Reads in all",
+                "count",
+                "parallelism times files: opens that the storage has to serve",
+            ),
+            Column("read_bytes", "Bytes in all, at most", "bytes"),
         ),
         subtitle=message(
             "every subtask reads the state of all, of checkpoint {unions_of:number}",
@@ -199,31 +204,40 @@ def _unions(restores: JobRestores) -> Table:
 
 
 def _operator_states(restores: JobRestores) -> Table:
-    growth = message(
-        "against the oldest checkpoint with as many subtasks: elements or bytes, whichever grew "
-        "more"
-    )
-    handed_out = message("union elements times subtasks: what one restore gives to all of them")
     return Table.of(
         restores.operator_states,
         "operator-state",
-        message("Operator state"),
+        "Operator state",
         (
-            Column("operator", message("Operator"), value="name"),
+            Column("operator", "Operator", value="name"),
             Column(
                 "states",
-                message("States"),
+                "States",
                 value=lambda state: ", ".join(name for name, _, _ in state.trend.states[:3]),
             ),
-            Column("subtasks", message("Subtasks"), "count", value="trend.newest.subtasks"),
-            Column("elements", message("Elements"), "count", value="trend.newest.elements"),
-            Column("operator_bytes", message("Size"), "bytes", value="trend.newest.operator_bytes"),
-            Column("growth", message("Growth"), "factor", growth, "growth.ratio"),
-            Column("restores", message("By restores"), "count"),
-            Column("handed_out", message("Handed out by a restore"), "count", handed_out),
+            Column("subtasks", "Subtasks", "count", value="trend.newest.subtasks"),
+            Column("elements", "Elements", "count", value="trend.newest.elements"),
+            Column("operator_bytes", "Size", "bytes", value="trend.newest.operator_bytes"),
+            Column(
+                "growth",
+                "Growth",
+                "factor",
+                (
+                    "against the oldest checkpoint with as many subtasks: elements or bytes, whichever grew "
+                    "more"
+                ),
+                "growth.ratio",
+            ),
+            Column("restores", "By restores", "count"),
+            Column(
+                "handed_out",
+                "Handed out by a restore",
+                "count",
+                "union elements times subtasks: what one restore gives to all of them",
+            ),
         ),
-        subtitle=message("lists, union lists and broadcast state, as audits read them"),
-        note=message(
+        subtitle="lists, union lists and broadcast state, as audits read them",
+        note=(
             "Of retained checkpoints and savepoints of the job, and of those that it was restored "
             "from, in the audits of seven days."
         ),

@@ -30,8 +30,8 @@ CORES = message("cores")
 
 @analysis(
     "resources",
-    title=message("Resources"),
-    summary=message(
+    title="Resources",
+    summary=(
         "memory, CPU and slots that it has on its TaskManagers, what it uses of them, and what to "
         "set"
     ),
@@ -43,14 +43,14 @@ def resources(job: JobCurrent, inputs: Inputs) -> Document:
     resources = look_up_resources(job, inputs.until)
     if resources is None:
         unsampled = NotKnown(
-            message("No sample of a TaskManager with slots of this job is in the day looked at.")
+            "No sample of a TaskManager with slots of this job is in the day looked at."
         )
-        return Document(Verdict("unknown", message("No TaskManager was sampled")), (unsampled,))
+        return Document(Verdict("unknown", "No TaskManager was sampled"), (unsampled,))
     blocks: list[Block] = [_memory(resources)]
     if reasons := tuple(_unknowns(resources)):
         blocks.append(NotKnown(join_messages(reasons, " ")))
     if advice := tuple(memory_advice(resources, job.configuration, job.flink_version)):
-        blocks.append(Advice(advice, message("What to set")))
+        blocks.append(Advice(advice, "What to set"))
     return Document(
         _verdict(resources),
         (
@@ -82,13 +82,13 @@ def _verdict(resources: JobResources) -> Verdict:
             ),
         )
     if resources.unused_bytes:
-        return Verdict("ok", message("Nothing is close to its limit."))
+        return Verdict("ok", "Nothing is close to its limit.")
     if all(part.state == "unknown" for part in resources.parts):
         return Verdict(
             "unknown",
-            message("What it uses of its memory is not known: its TaskManagers do not report it."),
+            "What it uses of its memory is not known: its TaskManagers do not report it.",
         )
-    return Verdict("ok", message("Nothing is close to its limit, and nothing much would be saved."))
+    return Verdict("ok", "Nothing is close to its limit, and nothing much would be saved.")
 
 
 def _used_of(part: MemoryPart) -> Message:
@@ -104,18 +104,18 @@ def _memory(resources: JobResources) -> Table:
     return Table.of(
         resources.parts,
         "memory",
-        message("Memory of a TaskManager"),
+        "Memory of a TaskManager",
         (
-            Column("part", message("Part"), value="name"),
-            Column("configured_bytes", message("Configured"), "bytes"),
-            Column("used_bytes", message("Used"), "bytes"),
-            Column("used_share", message("Share"), "share", value="used_ratio"),
-            Column("suggested_bytes", message("Enough"), "bytes"),
-            Column("state", message("State"), value=lambda part: STATE_WORDS[part.state]),
-            Column("option", message("Option"), "mono"),
+            Column("part", "Part", value="name"),
+            Column("configured_bytes", "Configured", "bytes"),
+            Column("used_bytes", "Used", "bytes"),
+            Column("used_share", "Share", "share", value="used_ratio"),
+            Column("suggested_bytes", "Enough", "bytes"),
+            Column("state", "State", value=lambda part: STATE_WORDS[part.state]),
+            Column("option", "Option", "mono"),
         ),
-        subtitle=message("the one that uses most of each part"),
-        note=message(
+        subtitle="the one that uses most of each part",
+        note=(
             "Used: the most in the day looked at; of the heap the least of a quarter of an hour, "
             "which is what a collection left, in the one that has most. Managed memory is reserved "
             "as a whole by what asks for it, so only memory that nothing reserves is called spare. "
@@ -126,16 +126,21 @@ def _memory(resources: JobResources) -> Table:
 
 
 def _share(resources: JobResources) -> Facts:
-    by_slots = message("by slots in use: free slots count with the jobs beside them")
     allotted, used = map(_hundredths, (resources.cpu_allotted, resources.cpu_used))
     return Facts(
         (
-            Fact("slots", message("Slots"), resources.slots, "count"),
-            Fact("memory_bytes", message("Memory"), resources.memory_bytes, "bytes", by_slots),
-            Fact("unused_bytes", message("Not used"), resources.unused_bytes, "bytes"),
-            Fact("cpu_allotted", message("CPU of its slots"), allotted, "number", CORES),
-            Fact("cpu_used", message("CPU used"), used, "number", CORES),
-            Fact("sampled_at", message("Sampled"), resources.at, "instant"),
+            Fact("slots", "Slots", resources.slots, "count"),
+            Fact(
+                "memory_bytes",
+                "Memory",
+                resources.memory_bytes,
+                "bytes",
+                "by slots in use: free slots count with the jobs beside them",
+            ),
+            Fact("unused_bytes", "Not used", resources.unused_bytes, "bytes"),
+            Fact("cpu_allotted", "CPU of its slots", allotted, "number", CORES),
+            Fact("cpu_used", "CPU used", used, "number", CORES),
+            Fact("sampled_at", "Sampled", resources.at, "instant"),
         )
     )
 
@@ -144,21 +149,19 @@ def _taskmanagers(resources: JobResources) -> Table:
     return Table.of(
         resources.taskmanagers,
         "taskmanagers",
-        message("TaskManagers"),
+        "TaskManagers",
         (
-            Column("taskmanager_id", message("TaskManager"), "mono"),
-            Column("host", message("Host"), "host"),
-            Column("slots", message("Slots"), "count"),
+            Column("taskmanager_id", "TaskManager", "mono"),
+            Column("host", "Host", "host"),
+            Column("slots", "Slots", "count"),
             Column(
                 "cpu_used",
-                message("CPU used"),
+                "CPU used",
                 "number",
                 CORES,
                 lambda taskmanager: _hundredths(taskmanager.cpu_used),
             ),
-            Column(
-                "gc_share", message("In collections"), "share", message("of the time"), "gc_ratio"
-            ),
+            Column("gc_share", "In collections", "share", "of the time", "gc_ratio"),
         ),
     )
 

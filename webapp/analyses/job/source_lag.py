@@ -143,9 +143,8 @@ class JobSources:
 
 def job_sources(job: JobCurrent, until: datetime) -> JobSources:
     names = _source_names(job)
-    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
     windows = PressureWindow.objects.filter(
-        **job_rows, window_start__gt=until - LOOK_BACK, window_start__lte=until
+        **job.identity, window_start__gt=until - LOOK_BACK, window_start__lte=until
     )
     of_sources = Q(vertex_id__in=names) if names is not None else REPORTS_LAG
     by_vertex: dict[str, list[PressureWindow]] = {}
@@ -153,7 +152,7 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
         by_vertex.setdefault(window.vertex_id, []).insert(0, window)
     fastest = dict(
         VertexHour.objects.filter(
-            **job_rows, vertex_id__in=by_vertex, period_start__gt=until - FASTEST_WITHIN
+            **job.identity, vertex_id__in=by_vertex, period_start__gt=until - FASTEST_WITHIN
         )
         .order_by()
         .values_list("vertex_id")
@@ -163,7 +162,7 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
         vertex.vertex_id: vertex.newest for vertex in job_backend(job, until).having(SOURCE_FIGURES)
     }
     started_at = (
-        JobStart.objects.filter(**job_rows, running_at__lte=until)
+        JobStart.objects.filter(**job.identity, running_at__lte=until)
         .order_by("-running_at")
         .values_list("running_at", flat=True)
         .first()
@@ -194,23 +193,17 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
 
 def _source_names(job: JobCurrent) -> dict[str, str] | None:
     """Names of vertices without inputs; None if the plan is unknown."""
-    graph = job.graph or {}
-    edges = graph.get("edges")
-    if not graph.get("vertices") or edges is None:
+    if not job.vertices or (job.graph or {}).get("edges") is None:
         return None
-    targets = {edge.get("target") for edge in edges}
-    return {
-        vertex["vertex_id"]: vertex.get("name") or vertex["vertex_id"]
-        for vertex in graph["vertices"]
-        if vertex.get("vertex_id") and vertex["vertex_id"] not in targets
-    }
+    targets = {edge.get("target") for edge in job.edges}
+    return {key: name for key, name in job.vertex_names.items() if key not in targets}
 
 
 def _replay(
     job: JobCurrent, sources: Sequence[Source], until: datetime, spare_per_s: float | None
 ) -> Replay | None:
     completed = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, outcome="completed", trigger_time__lte=until
+        **job.identity, outcome="completed", trigger_time__lte=until
     )
     since = (
         completed.exclude(is_savepoint=True)
@@ -286,10 +279,8 @@ FED_BY = message(
 
 @analysis(
     "source-lag",
-    title=message("Source lag"),
-    summary=message(
-        "how far its sources are behind, when they have caught up, and what its vertices read"
-    ),
+    title="Source lag",
+    summary="how far its sources are behind, when they have caught up, and what its vertices read",
     tab="pressure",
     in_report=True,
     is_slow=True,
@@ -331,9 +322,9 @@ def _verdict(lags: JobSources) -> Verdict:
     if not behind:
         if lags.silent:
             return Verdict(
-                "unknown", message("The sources whose lag is reported keep up; others report none.")
+                "unknown", "The sources whose lag is reported keep up; others report none."
             )
-        return Verdict("ok", message("Its sources keep up with what arrives."))
+        return Verdict("ok", "Its sources keep up with what arrives.")
     worst = behind[0]
     words = {"name": worst.name, "lag": _lag_text(worst)}
     if worst.catch_up_time is None:
@@ -372,75 +363,78 @@ def _lag_text(source: Source) -> str:
 
 
 def _sources(lags: JobSources) -> Table:
-    reporting = message("subtasks that report it, of all; of the others nothing is known")
     return Table.of(
         lags.sources,
         "sources",
-        message("Sources"),
+        "Sources",
         (
-            Column("source", message("Source"), value="name"),
+            Column("source", "Source", value="name"),
             Column(
                 "pending_records",
-                message("Not read"),
+                "Not read",
                 "count",
-                message("records"),
+                "records",
                 "now.pending_records",
             ),
             Column(
                 "most_pending_subtask",
-                message("Most of them"),
+                "Most of them",
                 "number",
-                message("the subtask with the largest lag"),
+                "the subtask with the largest lag",
                 "now.most_pending_subtask",
             ),
-            Column("reporting", message("Reporting"), "text", reporting, _reporting),
+            Column(
+                "reporting",
+                "Reporting",
+                "text",
+                "subtasks that report it, of all; of the others nothing is known",
+                _reporting,
+            ),
             Column(
                 "emit_lag_ms",
-                message("Event-time lag"),
+                "Event-time lag",
                 "ms",
-                message("of its last record"),
+                "of its last record",
                 "now.emit_lag_ms",
             ),
             Column(
                 "fetch_lag_ms",
-                message("At the fetch"),
+                "At the fetch",
                 "ms",
-                message("event-time lag when fetched"),
+                "event-time lag when fetched",
                 "now.fetch_lag_ms",
             ),
-            Column(
-                "watermark_lag_ms", message("Watermark lag"), "ms", value="now.watermark_lag_ms"
-            ),
+            Column("watermark_lag_ms", "Watermark lag", "ms", value="now.watermark_lag_ms"),
             Column(
                 "source_idle_ms",
-                message("Without a record"),
+                "Without a record",
                 "ms",
-                message("the subtask that has waited longest"),
+                "the subtask that has waited longest",
                 "now.source_idle_ms",
             ),
-            Column("reads_per_s", message("Reads"), "per_s"),
+            Column("reads_per_s", "Reads", "per_s"),
             Column(
                 "arrives_per_s",
-                message("Arrives"),
+                "Arrives",
                 "per_s",
-                message("what it reads, and what its lag grows by"),
+                "what it reads, and what its lag grows by",
             ),
             Column(
                 "caught_up_ms",
-                message("Caught up in"),
+                "Caught up in",
                 "ms",
-                message("if both rates stay"),
+                "if both rates stay",
                 lambda source: _ms(source.catch_up_time and source.catch_up_time.s),
             ),
             Column(
                 "latest_ms",
-                message("At the latest"),
+                "At the latest",
                 "ms",
-                message("empty: without bound"),
+                "empty: without bound",
                 lambda source: _ms(source.catch_up_time and source.catch_up_time.latest_s),
             ),
         ),
-        note=message(
+        note=(
             "A source that waits keeps the event-time lag of its last record. The bound comes from "
             "the slowest tenth of what the lag fell by in the newest three minutes."
         ),
@@ -464,7 +458,7 @@ def _connector_facts(lags: JobSources) -> Iterator[Fact]:
                 message("Kafka: largest lag of a partition of {name:name}", name=source.name),
                 source.now.records_lag_max,
                 "count",
-                message(
+                (
                     "records, the most within a minute; what its connector calls pending leaves out "
                     "partitions of which nothing was read yet"
                 ),
@@ -507,17 +501,17 @@ def _replay_facts(lags: JobSources) -> Iterator[Fact]:
     replay = lags.replay
     if replay is None:
         return
-    yield Fact("replay_since", message("Newest completed checkpoint"), replay.since, "instant")
+    yield Fact("replay_since", "Newest completed checkpoint", replay.since, "instant")
     yield Fact(
         "replay_records",
-        message("A restart reads again"),
+        "A restart reads again",
         None if replay.records is None else round(replay.records),
         "count",
-        message("records that the sources emitted since that checkpoint"),
+        "records that the sources emitted since that checkpoint",
     )
     yield Fact(
         "replay_ms",
-        message("Caught up again in"),
+        "Caught up again in",
         _ms(replay.duration_s),
         "ms",
         message(
@@ -530,22 +524,19 @@ def _replay_facts(lags: JobSources) -> Iterator[Fact]:
 def _outage(lags: JobSources) -> Fact:
     return Fact(
         "outage_hour_ms",
-        message("After an hour without the job"),
+        "After an hour without the job",
         _ms(lags.outage_hour_s),
         "ms",
-        message("to catch up, likewise; unknown where it never read more than arrives"),
+        "to catch up, likewise; unknown where it never read more than arrives",
     )
 
 
 def _throughput(job: JobCurrent, inputs: Inputs) -> Table:
-    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
-    vertices: dict[str, dict[str, Any]] = {
-        str(vertex.get("vertex_id")): {} for vertex in (job.graph or {}).get("vertices") or ()
-    }
+    vertices: dict[str, dict[str, Any]] = {vertex_id: {} for vertex_id in job.vertices}
     hour = PressureWindow.objects.filter(
-        **job_rows, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
+        **job.identity, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
     )
-    months = VertexHour.objects.filter(**job_rows, period_start__lte=inputs.until)
+    months = VertexHour.objects.filter(**job.identity, period_start__lte=inputs.until)
     for rows in (
         months.order_by()
         .values("vertex_id")
@@ -571,20 +562,20 @@ def _throughput(job: JobCurrent, inputs: Inputs) -> Table:
     return Table.of(
         [vertex for vertex in vertices.values() if vertex],
         "throughput",
-        message("Throughput"),
+        "Throughput",
         (
             Column(
                 "vertex",
-                message("Vertex"),
+                "Vertex",
                 value=lambda vertex: vertex["vertex"] or vertex["vertex_id"],
             ),
-            Column("in_per_s", message("In"), "per_s", in_hour),
-            Column("out_per_s", message("Out"), "per_s", in_hour),
-            Column("in_per_s_max", message("In, most"), "per_s", in_minute),
-            Column("out_per_s_max", message("Out, most"), "per_s", in_minute),
-            Column("records_in", message("Read"), "count", whole, "read"),
-            Column("records_out", message("Emitted"), "count", whole, "emitted"),
+            Column("in_per_s", "In", "per_s", in_hour),
+            Column("out_per_s", "Out", "per_s", in_hour),
+            Column("in_per_s_max", "In, most", "per_s", in_minute),
+            Column("out_per_s_max", "Out, most", "per_s", in_minute),
+            Column("records_in", "Read", "count", whole, "read"),
+            Column("records_out", "Emitted", "count", whole, "emitted"),
         ),
-        note=message("Sums are of the minutes that were measured, by the hour, without the rest."),
-        empty=message("No minute of its vertices was measured up to now."),
+        note="Sums are of the minutes that were measured, by the hour, without the rest.",
+        empty="No minute of its vertices was measured up to now.",
     )

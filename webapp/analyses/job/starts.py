@@ -71,7 +71,7 @@ def starts_verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdi
     if newest is None:
         return Verdict(
             "unknown",
-            message("No start of this job was seen from its beginning until all tasks ran."),
+            "No start of this job was seen from its beginning until all tasks ran.",
         )
     kind = in_sentence(KINDS[newest.kind])
     took = (
@@ -165,10 +165,7 @@ def calls_text(troubles: RpcTroubles) -> str:
         "{slots:count} requests for slots and {deployments:count} calls about tasks timed out in an "
         "hour, {partitions:count} partitions were not found, {taskmanagers_lost:count} TaskManagers "
         "were lost. The worst second had {calls:count}{phase:text}.",
-        slots=troubles.slots,
-        deployments=troubles.deployments,
-        partitions=troubles.partitions,
-        taskmanagers_lost=troubles.taskmanagers_lost,
+        **troubles.totals,
         calls=worst.calls,
         phase=phase,
     )
@@ -199,10 +196,8 @@ FAILURE_CHARS = 200
 
 @analysis(
     "starts",
-    title=message("Starts"),
-    summary=message(
-        "how long the job took to start and to restart, phase by phase, and which tasks were last"
-    ),
+    title="Starts",
+    summary="how long the job took to start and to restart, phase by phase, and which tasks were last",
     tab="runtime",
     in_report=True,
 )
@@ -234,33 +229,45 @@ def _starts(all_starts: JobStarts) -> Table:
     of_jobs = plural(
         all_starts.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name"
     )
-    whole = message("from the submission, or from RESTARTING, until the last task ran")
-    gap = message(
-        "from the last completed checkpoint before it to the first one after it: for this "
-        "time, sinks that commit with checkpoints showed nothing new"
-    )
-    stragglers = message("tasks that took three times as long as the median task of their vertex")
     return Table.of(
         all_starts.starts,
         "starts",
-        message("Starts"),
+        "Starts",
         (
-            Column("at", message("Scheduled"), "instant"),
-            Column("kind", message("Kind"), value=lambda start: KINDS[start.kind]),
-            Column("tasks", message("Tasks"), "count"),
-            Column("total_ms", message("Until all ran"), "ms", whole),
-            Column("usual_total_ms", message("Usually"), "ms", _USUALLY),
+            Column("at", "Scheduled", "instant"),
+            Column("kind", "Kind", value=lambda start: KINDS[start.kind]),
+            Column("tasks", "Tasks", "count"),
+            Column(
+                "total_ms",
+                "Until all ran",
+                "ms",
+                "from the submission, or from RESTARTING, until the last task ran",
+            ),
+            Column("usual_total_ms", "Usually", "ms", _USUALLY),
             *(
                 Column(f"{name}_ms", title, "ms", meaning, f"phase_of.{name}.duration_ms")
                 for name, (title, meaning) in phases
             ),
-            Column("output_gap_ms", message("Output gap"), "ms", gap),
-            Column("stragglers", message("Stragglers"), "count", stragglers),
-            Column("restored", message("Restored"), "checkpoint", value="restored.checkpoint_id"),
-            Column("lost_taskmanagers", message("TaskManagers lost"), "count"),
+            Column(
+                "output_gap_ms",
+                "Output gap",
+                "ms",
+                (
+                    "from the last completed checkpoint before it to the first one after it: for this "
+                    "time, sinks that commit with checkpoints showed nothing new"
+                ),
+            ),
+            Column(
+                "stragglers",
+                "Stragglers",
+                "count",
+                "tasks that took three times as long as the median task of their vertex",
+            ),
+            Column("restored", "Restored", "checkpoint", value="restored.checkpoint_id"),
+            Column("lost_taskmanagers", "TaskManagers lost", "count"),
             Column(
                 "failure",
-                message("Failure"),
+                "Failure",
                 value=lambda start: (start.failure or "")[:FAILURE_CHARS] or None,
             ),
         ),
@@ -280,13 +287,13 @@ def _phases(newest: Start) -> Table:
     return Table.of(
         newest.phases,
         "phases",
-        message("Phases of the newest start"),
+        "Phases of the newest start",
         (
-            Column("phase", message("Phase"), value=lambda phase: PHASES[phase.name][0]),
-            Column("duration_ms", message("Took"), "ms"),
-            Column("usual_ms", message("Usually"), "ms", _USUALLY),
-            Column("over_usual", message("Against it"), "factor"),
-            Column("meaning", message("Meaning"), value=lambda phase: PHASES[phase.name][1]),
+            Column("phase", "Phase", value=lambda phase: PHASES[phase.name][0]),
+            Column("duration_ms", "Took", "ms"),
+            Column("usual_ms", "Usually", "ms", _USUALLY),
+            Column("over_usual", "Against it", "factor"),
+            Column("meaning", "Meaning", value=lambda phase: PHASES[phase.name][1]),
         ),
         note=by_log if newest.reported_by == "log" else "",
     )
@@ -297,16 +304,16 @@ def _slowest(newest: Start) -> Table:
     return Table.of(
         slowest,
         "slowest",
-        message("Slowest tasks"),
+        "Slowest tasks",
         (
-            Column("task", message("Task"), value="name"),
-            Column("subtask", message("Subtask"), "number"),
-            Column("host", message("Host"), "host"),
-            Column("taskmanager_id", message("TaskManager"), "mono"),
-            Column("slots_ms", message("Slots"), "ms"),
-            Column("deploy_ms", message("Deploy"), "ms"),
-            Column("restore_ms", message("Restore"), "ms"),
-            Column("straggles", message("Straggles"), "flag"),
+            Column("task", "Task", value="name"),
+            Column("subtask", "Subtask", "number"),
+            Column("host", "Host", "host"),
+            Column("taskmanager_id", "TaskManager", "mono"),
+            Column("slots_ms", "Slots", "ms"),
+            Column("deploy_ms", "Deploy", "ms"),
+            Column("restore_ms", "Restore", "ms"),
+            Column("straggles", "Straggles", "flag"),
         ),
         subtitle=message(
             "of the newest start: the slowest 1 %, and those that straggled, at most 100; "
@@ -327,28 +334,34 @@ def _calls(troubles: RpcTroubles) -> Block:
         "taskmanager.network.request-backoff.max, fewer slots on a TaskManager, smaller jars."
     )
     cut = message("Only the newest lines were read.") if troubles.cut else ""
-    timed_out = message("tasks that failed since a call that deploys or reports them timed out")
-    missing = message("partitions that consumers asked for and that were not there")
     return Table.of(
         troubles.seconds,
         "calls",
-        message("Calls that timed out"),
+        "Calls that timed out",
         (
-            Column("at", message("Second"), "instant"),
+            Column("at", "Second", "instant"),
             Column(
                 "phase",
-                message("Phase"),
+                "Phase",
                 value=lambda second: PHASES[second.phase][0] if second.phase else None,
             ),
-            Column("slots", message("Slots"), "count"),
-            Column("deployments", message("Tasks"), "count", timed_out),
-            Column("partitions", message("Partitions"), "count", missing),
-            Column("taskmanagers_lost", message("TaskManagers lost"), "count"),
+            Column("slots", "Slots", "count"),
+            Column(
+                "deployments",
+                "Tasks",
+                "count",
+                "tasks that failed since a call that deploys or reports them timed out",
+            ),
+            Column(
+                "partitions",
+                "Partitions",
+                "count",
+                "partitions that consumers asked for and that were not there",
+            ),
+            Column("taskmanagers_lost", "TaskManagers lost", "count"),
         ),
         most=MOST_SHOWN,
-        subtitle=message(
-            "between JobManager and TaskManagers, by the logs of an hour; worst first"
-        ),
+        subtitle="between JobManager and TaskManagers, by the logs of an hour; worst first",
         note=join_messages((calls_text(troubles), cut, limits), " "),
     )
 
@@ -356,18 +369,22 @@ def _calls(troubles: RpcTroubles) -> Block:
 def _jars(downloads: JarDownloads) -> Block:
     if not downloads.downloads:
         return Note(jars_text(downloads))
-    at_most = message("until its first task was deployed: Flink does not log when a download ends")
     return Table.of(
         downloads.downloads,
         "jars",
-        message("Jars"),
+        "Jars",
         (
-            Column("process", message("Log of the TaskManager"), "mono"),
-            Column("at", message("Began"), "instant"),
-            Column("files", message("Files"), "count"),
-            Column("at_most_ms", message("Took at most"), "ms", at_most),
+            Column("process", "Log of the TaskManager", "mono"),
+            Column("at", "Began", "instant"),
+            Column("files", "Files", "count"),
+            Column(
+                "at_most_ms",
+                "Took at most",
+                "ms",
+                "until its first task was deployed: Flink does not log when a download ends",
+            ),
         ),
         most=MOST_SHOWN,
-        subtitle=message("what TaskManagers fetched when the job was deployed; longest first"),
+        subtitle="what TaskManagers fetched when the job was deployed; longest first",
         note=jars_text(downloads),
     )

@@ -1,4 +1,3 @@
-from ingest.messages import message
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import Column, Document, Fact, Facts, Inputs, Table, Verdict
 from webapp.analyses.storage.job_state_expiry import StateExpiry, job_state_expiry
@@ -7,8 +6,8 @@ from webapp.fleet.models import JobCurrent
 
 @analysis(
     "state-expiry",
-    title=message("Time-to-live"),
-    summary=message("which of its keyed states have a time-to-live, and which live forever"),
+    title="Time-to-live",
+    summary="which of its keyed states have a time-to-live, and which live forever",
     tab="state",
     in_report=True,
     is_slow=True,
@@ -19,7 +18,7 @@ def state_expiry(job: JobCurrent, inputs: Inputs) -> Document:
         return Document(_verdict(expiry))
     checkpoint = Fact(
         "checkpoint_id",
-        message("By the _metadata of checkpoint"),
+        "By the _metadata of checkpoint",
         expiry.checkpoint_id,
         "checkpoint",
     )
@@ -30,13 +29,11 @@ def _verdict(expiry: StateExpiry) -> Verdict:
     if expiry.why:
         return Verdict("unknown", expiry.why)
     if not expiry.states:
-        return Verdict("ok", message("Its newest checkpoint has no keyed state."))
+        return Verdict("ok", "Its newest checkpoint has no keyed state.")
     if not expiry.sentence:
         return Verdict(
             "unknown",
-            message(
-                "Its newest checkpoint has keyed state, and no description of it that can be read."
-            ),
+            "Its newest checkpoint has keyed state, and no description of it that can be read.",
         )
     return Verdict("warn" if expiry.forever else "ok", expiry.sentence)
 
@@ -48,21 +45,21 @@ def _states(expiry: StateExpiry) -> Table:
     return Table.of(
         states,
         "states",
-        message("Keyed states"),
+        "Keyed states",
         (
-            Column("operator", message("Operator")),
-            Column("operator_id", message("Id"), "mono"),
+            Column("operator", "Operator"),
+            Column("operator_id", "Id", "mono"),
             Column(
                 "state",
-                message("State"),
+                "State",
                 "text",
-                message("none: no description of it can be read"),
+                "none: no description of it can be read",
                 value="name",
             ),
-            Column("kind", message("Kind")),
-            Column("expires", message("Time-to-live"), "flag"),
+            Column("kind", "Kind"),
+            Column("expires", "Time-to-live", "flag"),
         ),
-        note=message(
+        note=(
             "Without a time-to-live a state keeps each key that it ever saw, unless the job "
             "clears it: the first place to look at where state grows. The _metadata does not "
             "show how expired entries are removed. RocksDB removes them during compaction "

@@ -20,11 +20,11 @@ class ThreadParameters(ListFilters):
 
 @analysis(
     "threads",
-    title=message("Threads"),
-    summary=message("what the threads of its tasks do, from thread dumps of its TaskManagers"),
+    title="Threads",
+    summary="what the threads of its tasks do, from thread dumps of its TaskManagers",
     tab="runtime",
     parameters=ThreadParameters,
-    action=Action("threads-ask", message("Dump these threads")),
+    action=Action("threads-ask", "Dump these threads"),
 )
 def threads(job: JobCurrent, inputs: Inputs) -> Document:
     values = inputs.parameters.values
@@ -86,10 +86,7 @@ def _dumped(dumps: JobThreads) -> list[DumpedTaskManager]:
 def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
     if dumps.why:
         yield NotKnown(
-            message(
-                "Where its tasks run is read from samples of minutes; a job that is collected has "
-                "them."
-            )
+            "Where its tasks run is read from samples of minutes; a job that is collected has them."
         )
         return
     dumped = _dumped(dumps)
@@ -105,12 +102,10 @@ def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
         title = message("Other threads in the job's own code, or blocked")
         yield _threads("others", title, message("Thread"), other_threads)
     yield Note(
-        message(
-            "A dump shows one instant, and pauses all threads of the TaskManager for it. "
-            "Request two or three dumps, some seconds apart: a thread at the same place each "
-            "time is blocked or busy there. Before 1.17 Flink writes only eight frames of a "
-            "stack; later, cluster.thread-dump.stacktrace-max-depth sets the number."
-        )
+        "A dump shows one instant, and pauses all threads of the TaskManager for it. "
+        "Request two or three dumps, some seconds apart: a thread at the same place each "
+        "time is blocked or busy there. Before 1.17 Flink writes only eight frames of a "
+        "stack; later, cluster.thread-dump.stacktrace-max-depth sets the number."
     )
 
 
@@ -131,18 +126,16 @@ def _threads(
         title,
         (
             Column("name", column_name, value="task"),
-            Column("subtask", message("Subtask"), "number"),
-            Column("does", message("Does")),
-            Column(
-                "in_a_row", message("Dumps in a row"), "count", message("in which it was there")
-            ),
+            Column("subtask", "Subtask", "number"),
+            Column("does", "Does"),
+            Column("in_a_row", "Dumps in a row", "count", "in which it was there"),
             Column(
                 "state",
-                message("State"),
+                "State",
                 value=lambda shown: shown.thread.state.lower().replace("_", " "),
             ),
-            Column("stack", message("Stack"), "stack", value=_stack),
-            Column("taskmanager_id", message("TaskManager"), "mono"),
+            Column("stack", "Stack", "stack", value=_stack),
+            Column("taskmanager_id", "TaskManager", "mono"),
         ),
         empty=empty,
     )
@@ -157,26 +150,26 @@ def _taskmanagers(managers: Sequence[DumpedTaskManager]) -> Table:
     return Table.of(
         managers,
         "taskmanagers",
-        message("TaskManagers"),
+        "TaskManagers",
         (
-            Column("taskmanager_id", message("TaskManager"), "mono"),
-            Column("host", message("Host"), "host"),
+            Column("taskmanager_id", "TaskManager", "mono"),
+            Column("host", "Host", "host"),
             Column(
                 "tasks",
-                message("Tasks"),
+                "Tasks",
                 "count",
                 value=lambda manager: sum(map(len, manager.tasks.values())),
             ),
-            Column("taken_at", message("Dumped"), "instant", value="row.taken_at"),
+            Column("taken_at", "Dumped", "instant", value="row.taken_at"),
             Column(
                 "left_out",
-                message("Left out"),
+                "Left out",
                 "count",
-                message("threads of Flink and the JVM"),
+                "threads of Flink and the JVM",
                 value=lambda manager: (
                     manager.row.threads_left_out if manager.row and manager.row.taken_at else None
                 ),
             ),
-            Column("asked", message("What was asked"), value="sentence"),
+            Column("asked", "What was asked", value="sentence"),
         ),
     )

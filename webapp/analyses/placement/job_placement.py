@@ -107,7 +107,6 @@ class TaskManagerLoad:
 class VertexSpread:
     """``most``: subtasks on the TaskManager that has most; ``even``: the even share."""
 
-    vertex_id: str
     name: str
     parallelism: int
     taskmanagers: int
@@ -305,7 +304,6 @@ def _vertices(plan: Plan, spread: Spread) -> list[VertexSpread]:
         known, taskmanagers = int(counts.sum()), len(counts)
         spreads.append(
             VertexSpread(
-                vertex.vertex_id,
                 vertex.name,
                 vertex.parallelism,
                 taskmanagers=int((counts > 0).sum()),

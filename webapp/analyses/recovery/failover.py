@@ -133,8 +133,7 @@ def regional_checkpoints(
 ) -> RegionalCheckpoints:
     until = min(until, job.last_seen_at or job.as_of)
     recent = CheckpointFact.objects.filter(
-        cluster=job.cluster,
-        job_id=job.job_id,
+        **job.identity,
         trigger_time__gte=until - HISTORY,
         trigger_time__lte=until,
     )
@@ -185,7 +184,6 @@ _UNIT_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 class VertexRegions:
     """``alone_records``: records that would be lost if one subtask of the vertex restarted alone."""
 
-    vertex_id: str
     name: str
     parallelism: int
     regions: int
@@ -280,7 +278,6 @@ def _vertices(
         )
         vertices.append(
             VertexRegions(
-                vertex_id=vertex.vertex_id,
                 name=vertex.name,
                 parallelism=vertex.parallelism,
                 regions=len(np.unique(subtask_labels)),

@@ -49,9 +49,7 @@ def recent_outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]
     """(outage, number of lost TaskManagers), oldest first."""
     since = until - HISTORY
     recent = outages(job, since, until)[-MOST_OBSERVED:]
-    starts = JobStart.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, begun_at__gte=since, lost_taskmanagers__gt=0
-    )
+    starts = JobStart.objects.filter(**job.identity, begun_at__gte=since, lost_taskmanagers__gt=0)
     losses = [
         (start.begun_at, start.lost_taskmanagers or 0)
         for start in starts.only("begun_at", "lost_taskmanagers").order_by("-at")[:MOST_OBSERVED]
@@ -270,9 +268,7 @@ def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:
 
 
 def _newest(job: JobCurrent, kind: str) -> CheckpointFact | None:
-    rows = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, outcome="completed"
-    )
+    rows = CheckpointFact.objects.filter(**job.identity, outcome="completed")
     rows = rows.filter(is_savepoint=True) if kind == SAVEPOINT else rows.exclude(is_savepoint=True)
     return rows.order_by("-trigger_time", "-id").first()
 
@@ -339,10 +335,7 @@ def _times_and_sizes(
 
 
 def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
-    names = {
-        vertex.get("vertex_id"): vertex.get("name")
-        for vertex in ((job.graph or {}).get("vertices") or ())
-    }
+    names = job.vertex_names
     states_by_operator = defaultdict(list)
     for state in xray.states:
         if state.mode == "UNION":

@@ -23,13 +23,13 @@ from ingest.metadata.pieces import (
     Subtask,
 )
 from ingest.storage.directories import Kind, directories
-from ingest.uris import BadUri, canonical, is_below
+from ingest.uris import is_below
 from spark_jobs.diagnosis.preflight.judging import Preflight, judge
 from spark_jobs.diagnosis.preflight.subjects import Job, PlannedOperator, Snapshot, StoredOperator
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.known_bugs import facts_of
 from webapp.fleet.models import JobCurrent
-from webapp.storage.auditing.audit_request import spellings
+from webapp.lib.storage_uris import canonical_or_none
 from webapp.storage.xray.location import NotLocated, find_metadata, metadata_path, root_of
 
 MOST_BYTES = 100_000_000
@@ -45,7 +45,6 @@ MOST_RUNS = 20
 class Answer:
     """``why`` nothing was compared, or "". ``took_it``: this run of the job took the snapshot."""
 
-    path: str | None
     snapshot: Snapshot | None = None
     result: Preflight | None = None
     why: str = ""
@@ -59,15 +58,15 @@ def preflight(
     if not written:
         newest = _completed(job).exclude(discarded=True).first()
         if newest is None:
-            return Answer(None, why=message("No retained snapshot of this job is known: name one."))
+            return Answer(why=message("No retained snapshot of this job is known: name one."))
         written = newest.external_path or ""
     try:
         file = find_metadata(written)
         contents = _read(file)
     except FileNotFoundError:
-        return Answer(written, why=message("{path:text} is not there.", path=written))
+        return Answer(why=message("{path:text} is not there.", path=written))
     except (NotLocated, IngestError, OSError) as error:
-        return Answer(written, why=str(error))
+        return Answer(why=str(error))
     run = _run_that_took(file, contents.checkpoint_id)
     stored = _with_files(contents, file)
     if run:
@@ -87,13 +86,13 @@ def preflight(
         keeps_types,
         facts_of(job),
     )
-    return Answer(stored.path, stored, judge(stored, planned_job), took_it=took_it)
+    return Answer(stored, judge(stored, planned_job), took_it=took_it)
 
 
 def _completed(job: JobCurrent) -> QuerySet[CheckpointFact]:
     """Snapshots of this run, newest first: another deployment may have the same job id."""
     completed = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, outcome="completed", external_path__isnull=False
+        **job.identity, outcome="completed", external_path__isnull=False
     ).exclude(external_path="")
     if job.start_time:
         completed = completed.filter(trigger_time__gte=job.start_time)
@@ -131,10 +130,7 @@ def _newest_operators(job: JobCurrent) -> Mapping[str, PlannedOperator] | None:
 def _vertices(
     job: JobCurrent, operators: Mapping[str, PlannedOperator]
 ) -> Iterator[PlannedOperator]:
-    for vertex in (job.graph or {}).get("vertices") or ():
-        vertex_id = vertex.get("vertex_id")
-        if not vertex_id:
-            continue
+    for vertex_id, vertex in job.vertices.items():
         most = vertex.get("max_parallelism")
         if most is None and vertex_id in operators:
             most = operators[vertex_id].max_parallelism
@@ -217,11 +213,6 @@ def _read(file: MetadataFile) -> _Contents:
     return contents
 
 
-def snapshot_in(file: MetadataFile) -> Snapshot:
-    """Raises ``MetadataError`` and ``OSError``."""
-    return _with_files(_read(file), file)
-
-
 def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
     paths: dict[str, int] = {}
     for least_lengths in contents.paths.values():
@@ -232,7 +223,11 @@ def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
         contents.operators[key].missing = len(missing & least_lengths.keys())
     header, properties = contents.header, contents.properties
     own_directory = owner_directory(file.directory)
-    foreign = {_parent(path) for path in paths if not is_below(_canonical(path), own_directory)}
+    foreign = {
+        _parent(path)
+        for path in paths
+        if not is_below(canonical_or_none(path) or path, own_directory)
+    }
     return Snapshot(
         file.path,
         contents.checkpoint_id,
@@ -251,18 +246,11 @@ def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _canonical(path: str) -> str:
-    try:
-        return canonical(path, spellings())
-    except BadUri:
-        return path
-
-
 def _missing(paths: Mapping[str, int]) -> tuple[set[str], str]:
     """Paths that are missing or too short, and why some were not looked for, or ""."""
     by_directory: defaultdict[str, list[str]] = defaultdict(list)
     for path in paths:
-        by_directory[_parent(_canonical(path))].append(path)
+        by_directory[_parent(canonical_or_none(path) or path)].append(path)
     missing: set[str] = set()
     unchecked, deadline, entries = "", monotonic() + MOST_LISTING_S, 0
     for directory, directory_paths in sorted(by_directory.items()):

@@ -312,10 +312,11 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
     if isinstance(cached, JobResources):
         return cached
     try:
-        samples, _since = read_taskmanagers(at, job.cluster, DAY)
+        samples_by_key, _since = read_taskmanagers({"cluster": job.cluster}, at - DAY, at)
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Samples of TaskManagers of %s could not be read from the lake", job.cluster)
         return None
+    samples = list(samples_by_key.values())
     # The last samples have no slots of an ended job.
     with_slots = [
         rows
@@ -350,14 +351,14 @@ def look_up_fleet(now: datetime, by: str = CLUSTER) -> FleetResources | None:
     if isinstance(cached, FleetResources):
         return cached
     try:
-        samples, since = read_taskmanagers(at)
+        samples, since = read_taskmanagers({}, at - LOOK_BACK, at)
     except Exception:
         log.exception("Samples of TaskManagers could not be read from the lake")
         return None
     ended = ended_before(at, at - LOOK_BACK)
     budgets = [
         manager_budget
-        for manager_budget in map(budget, samples)
+        for manager_budget in map(budget, samples.values())
         if scopes.current().holds(manager_budget.cluster)
         and (manager_budget.cluster, manager_budget.taskmanager_id) not in ended
     ]

@@ -1,7 +1,6 @@
 from collections.abc import Iterator
 
 from django.urls import reverse
-from django.utils.http import urlencode
 
 from ingest.messages import message
 from webapp.analyses.declaration import analysis
@@ -33,8 +32,8 @@ STANDING = {
 @analysis(
     "retention",
     subject="root",
-    title=message("Retention"),
-    summary=message("what is there because nobody deletes it, and who may still need it"),
+    title="Retention",
+    summary="what is there because nobody deletes it, and who may still need it",
 )
 def retention(figures: RootFigures, inputs: Inputs) -> Document:
     snapshots = root_retention(figures)
@@ -45,14 +44,12 @@ def _verdict(snapshots: Retention) -> Verdict:
     if not snapshots.running:
         return Verdict(
             "done",
-            message(
-                "No job that has not ended writes to this root; snapshots of ended jobs are below."
-            ),
+            "No job that has not ended writes to this root; snapshots of ended jobs are below.",
         )
     if snapshots.unsafe_age_ms is None:
         return Verdict(
             "unknown",
-            message("The age of the oldest file needed by a job that has not ended is not known."),
+            "The age of the oldest file needed by a job that has not ended is not known.",
         )
     return Verdict(
         "warn",
@@ -82,29 +79,25 @@ def _needed_by(owner: EndedJob | KeptSavepoint) -> str:
 
 def _savepoints(snapshots: Retention) -> Table:
     def xray(savepoint: KeptSavepoint) -> Link:
-        address = f"{reverse('storage-xray')}?{urlencode({'path': savepoint.path})}"
-        return Link(savepoint.path, address)
+        return Link(savepoint.path, reverse("storage-xray", query={"path": savepoint.path}))
 
-    not_ended = message("jobs that have not ended")
     return Table.of(
         snapshots.savepoints,
         "savepoints",
-        message("Savepoints"),
+        "Savepoints",
         (
-            Column("path", message("Savepoint"), "mono", value=xray),
-            Column("job_id", message("Job"), "mono", value=_owner_link),
-            Column("written", message("Written"), "instant"),
-            Column("age_ms", message("Age"), "ms"),
-            Column("bytes", message("Size"), "bytes"),
-            Column("files", message("Files"), "count"),
-            Column(
-                "standing", message("Status"), value=lambda savepoint: STANDING[savepoint.standing]
-            ),
-            Column("needed_by", message("Restored from it"), "mono", not_ended, _needed_by),
+            Column("path", "Savepoint", "mono", value=xray),
+            Column("job_id", "Job", "mono", value=_owner_link),
+            Column("written", "Written", "instant"),
+            Column("age_ms", "Age", "ms"),
+            Column("bytes", "Size", "bytes"),
+            Column("files", "Files", "count"),
+            Column("standing", "Status", value=lambda savepoint: STANDING[savepoint.standing]),
+            Column("needed_by", "Restored from it", "mono", "jobs that have not ended", _needed_by),
         ),
-        subtitle=message("oldest first"),
-        empty=message("No savepoint lies in this root."),
-        note=message(
+        subtitle="oldest first",
+        empty="No savepoint lies in this root.",
+        note=(
             "Needed: a job that has not ended was restored from it. Superseded: a newer snapshot "
             "of its job is whole, and nobody is known to need this one. Last of its job: no newer "
             "snapshot of it is whole."
@@ -116,47 +109,49 @@ def _ended_table(snapshots: Retention) -> Table:
     return Table.of(
         snapshots.ended,
         "ended",
-        message("Ended jobs"),
+        "Ended jobs",
         (
             *_JOB_COLUMNS,
-            Column("state", message("Ended as")),
-            Column("last_written", message("Last written"), "instant"),
-            Column("idle_ms", message("Idle"), "ms"),
-            Column("bytes", message("Size"), "bytes"),
-            Column("checkpoints", message("Checkpoints"), "count"),
-            Column("needed_by", message("Needed by"), "mono", value=_needed_by),
+            Column("state", "Ended as"),
+            Column("last_written", "Last written", "instant"),
+            Column("idle_ms", "Idle", "ms"),
+            Column("bytes", "Size", "bytes"),
+            Column("checkpoints", "Checkpoints", "count"),
+            Column("needed_by", "Needed by", "mono", value=_needed_by),
         ),
-        subtitle=message("that keep checkpoints, idle longest first"),
-        empty=message("No ended job keeps files that something needs in this root."),
-        note=message("Files that no job needs are of use only if somebody restores that job."),
+        subtitle="that keep checkpoints, idle longest first",
+        empty="No ended job keeps files that something needs in this root.",
+        note="Files that no job needs are of use only if somebody restores that job.",
     )
 
 
 def _running(snapshots: Retention) -> Table:
-    retained = message("completed checkpoints that Flink keeps, 1 unless set")
     return Table.of(
         snapshots.running,
         "running",
-        message("Jobs that have not ended"),
+        "Jobs that have not ended",
         (
             *_JOB_COLUMNS,
-            Column("retained_on_cancellation", message("Retained when cancelled"), "flag"),
-            Column("retained", message("Retained"), "count", retained),
-            Column("checkpoints", message("Checkpoints"), "count"),
-            Column("bytes", message("In its directory"), "bytes"),
-            Column("oldest_file", message("Oldest file it needs"), "instant"),
-            Column("oldest_file_age_ms", message("Its age"), "ms"),
+            Column("retained_on_cancellation", "Retained when cancelled", "flag"),
+            Column(
+                "retained",
+                "Retained",
+                "count",
+                "completed checkpoints that Flink keeps, 1 unless set",
+            ),
+            Column("checkpoints", "Checkpoints", "count"),
+            Column("bytes", "In its directory", "bytes"),
+            Column("oldest_file", "Oldest file it needs", "instant"),
+            Column("oldest_file_age_ms", "Its age", "ms"),
         ),
-        subtitle=message("what they retain, most bytes first"),
-        empty=message("No job that has not ended writes to this root."),
-        note=message(
-            "A job that fails for good retains its checkpoints, whatever is set for cancelled ones."
-        ),
+        subtitle="what they retain, most bytes first",
+        empty="No job that has not ended writes to this root.",
+        note="A job that fails for good retains its checkpoints, whatever is set for cancelled ones.",
     )
 
 
 _JOB_COLUMNS = (
-    Column("job", message("Job"), value=_owner_link),
-    Column("job_id", message("Id"), "mono"),
-    Column("cluster", message("Cluster")),
+    Column("job", "Job", value=_owner_link),
+    Column("job_id", "Id", "mono"),
+    Column("cluster", "Cluster"),
 )

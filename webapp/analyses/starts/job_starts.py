@@ -59,7 +59,6 @@ class Start:
     phases: Sequence[Phase]
     output_gap_ms: int | None
     restored: Restored | None
-    restarts: int | None
     failure: str | None
     lost_taskmanagers: int | None
     tasks: int
@@ -123,7 +122,7 @@ def job_starts(
         .order_by("-trigger_time")
         .values("end_time")[:1]
     )
-    own_starts = JobStart.objects.filter(cluster=job.cluster, job_id=job.job_id)
+    own_starts = JobStart.objects.filter(**job.identity)
     if since is not None:
         own_starts = own_starts.filter(running_at__gte=since)
     if until is not None:
@@ -159,11 +158,6 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
         and row.first_completed_at - row.last_completed_at
     )
     return Start(
-        at=row.at,
-        kind=row.kind,
-        begun_at=row.begun_at,
-        running_at=row.running_at,
-        total_ms=row.total_ms,
         usual_total_ms=_median(earlier, "total"),
         phases=[
             Phase(name, value, _median(earlier, name))
@@ -175,7 +169,11 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
         **{
             name: getattr(row, name)
             for name in (
-                "restarts",
+                "at",
+                "kind",
+                "begun_at",
+                "running_at",
+                "total_ms",
                 "failure",
                 "lost_taskmanagers",
                 "tasks",
@@ -266,9 +264,9 @@ def _lines(
 ) -> list[tuple[str, datetime, str]]:
     spans = [Q(ts__gte=begin, ts__lte=end) for begin, end in map(_span, starts)]
     during = reduce(or_, spans) if spans else Q(ts__lte=until)
-    log_events = LogEvent.objects.filter(
-        during, cluster=job.cluster, job_id=job.job_id, kind="blob_download"
-    ).order_by("-ts")
+    log_events = LogEvent.objects.filter(during, **job.identity, kind="blob_download").order_by(
+        "-ts"
+    )
     return [
         (process, at, str((fields or {}).get("path") or ""))
         for process, at, fields in log_events.values_list("process", "ts", "fields")[:MOST_LINES]
@@ -281,8 +279,7 @@ def _deployed(
     begin, end = _span(start)
     first = min(at for files in files_by_process.values() for at, _ in files)
     tasks = LogEvent.objects.filter(
-        cluster=job.cluster,
-        job_id=job.job_id,
+        **job.identity,
         kind="task_state",
         reason="DEPLOYING -> INITIALIZING",
         ts__gte=max(begin, first),

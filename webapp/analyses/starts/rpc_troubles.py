@@ -1,7 +1,7 @@
 """Timed-out calls between JobManager and TaskManagers by second, with the phase of the start."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from webapp.analyses.starts.job_starts import Start
@@ -31,18 +31,18 @@ class TroubledSecond:
 
 @dataclass(frozen=True)
 class RpcTroubles:
-    """Timed-out calls and missing partitions in the hour up to ``until``. ``seconds``: worst first.
-    ``cut``: lines were left out. ``is_known``: a log was read for the hour.
+    """Timed-out calls and missing partitions in an hour. ``seconds``: worst first. ``cut``: lines
+    were left out. ``is_known``: a log was read for the hour.
     """
 
-    until: datetime
-    slots: int = 0
-    deployments: int = 0
-    partitions: int = 0
-    taskmanagers_lost: int = 0
-    seconds: Sequence[TroubledSecond] = field(default_factory=tuple)
+    seconds: Sequence[TroubledSecond] = ()
     cut: bool = False
     is_known: bool = True
+
+    @property
+    def totals(self) -> dict[str, int]:
+        names = ("slots", "deployments", "partitions", "taskmanagers_lost")
+        return {name: sum(getattr(second, name) for second in self.seconds) for name in names}
 
 
 def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start]) -> RpcTroubles:
@@ -50,15 +50,14 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     until = min(until, last_seen) if until else last_seen
     # Log lines may be newer than the last answer of REST.
     start, end = until - LOOK_BACK, until + timedelta(minutes=1)
-    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
-    lines = LogEvent.objects.filter(**job_rows, ts__gte=start, ts__lte=end)
+    lines = LogEvent.objects.filter(**job.identity, ts__gte=start, ts__lte=end)
     reported = lines.filter(
         kind__in=("slot_request_failed", "task_state"), reason__in=(TIMED_OUT, NOT_FOUND)
     ).order_by("-ts", "-id")
     columns = ("ts", "kind", "reason", "vertex_id", "vertex_name", "subtask", "attempt", "id")
     rows = list(reported.values_list(*columns)[: MOST_LINES + 1])
     if not rows:
-        return RpcTroubles(until, is_known=lines.exists())
+        return RpcTroubles(is_known=lines.exists())
     seconds: dict[datetime, TroubledSecond] = {}
     seen_tasks: set[tuple[object, ...]] = set()
 
@@ -79,22 +78,14 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
         else:
             second_of(at).deployments += 1
     losses = JobAnnotation.objects.filter(
-        **job_rows, kind="taskmanager_lost", at__gte=start, at__lte=end
+        **job.identity, kind="taskmanager_lost", at__gte=start, at__lte=end
     )
     for at in losses.order_by("-at").values_list("at", flat=True)[:MOST_LOST]:
         second_of(at).taskmanagers_lost += 1
-    troubled = seconds.values()
-    return RpcTroubles(
-        until,
-        slots=sum(second.slots for second in troubled),
-        deployments=sum(second.deployments for second in troubled),
-        partitions=sum(second.partitions for second in troubled),
-        taskmanagers_lost=sum(second.taskmanagers_lost for second in troubled),
-        seconds=sorted(
-            troubled, key=lambda second: (-second.calls, -second.taskmanagers_lost, second.at)
-        ),
-        cut=len(rows) > MOST_LINES,
+    worst_first = sorted(
+        seconds.values(), key=lambda second: (-second.calls, -second.taskmanagers_lost, second.at)
     )
+    return RpcTroubles(worst_first, cut=len(rows) > MOST_LINES)
 
 
 def _phase(at: datetime, starts: Sequence[Start]) -> str | None:

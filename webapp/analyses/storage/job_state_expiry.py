@@ -80,7 +80,7 @@ def named_states(states: Sequence[NamedState]) -> str:
 def job_state_expiry(job: JobCurrent) -> StateExpiry:
     """Errors of storages and files are in the answer."""
     completed = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, outcome="completed", external_path__isnull=False
+        **job.identity, outcome="completed", external_path__isnull=False
     )
     newest = completed.exclude(external_path="").order_by("-trigger_time").first()
     if newest is None or not newest.external_path:
@@ -93,11 +93,7 @@ def job_state_expiry(job: JobCurrent) -> StateExpiry:
                     "The _metadata of its newest checkpoint is too large to be read for a page."
                 )
             )
-        names = {
-            vertex["vertex_id"]: vertex.get("name") or ""
-            for vertex in (job.graph or {}).get("vertices") or ()
-        }
-        return StateExpiry(_states(file, names), newest.checkpoint_id)
+        return StateExpiry(_states(file, job.vertex_names), newest.checkpoint_id)
     except (NotLocated, MetadataError) as error:
         return StateExpiry(why=str(error))
     except OSError:

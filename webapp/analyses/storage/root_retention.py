@@ -157,7 +157,7 @@ def _running(figures: RootFigures, oldest: Mapping[str, datetime]) -> tuple[Runn
     storages = list(rows.order_by("-bytes", "-id")[:MOST_ROWS])
     fields = ("cluster", "job_id", "checkpoint_config", "configuration")
     jobs = {
-        (job.cluster, job.job_id): job
+        job.key: job
         for job in JobCurrent.objects.filter(job_id__in=[row.job_id for row in storages]).only(
             *fields
         )

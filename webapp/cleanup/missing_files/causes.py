@@ -11,9 +11,9 @@ from webapp.lib.translations import gettext_lazy as _
 
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
 VERDICTS = {
-    CERTAIN: Badge(_("certain"), "▲", "crit"),
-    LIKELY: Badge(_("likely"), "◆", "warn"),
-    POSSIBLE: Badge(_("possible"), "◆", "warn"),
+    CERTAIN: Badge("certain", "▲", "crit"),
+    LIKELY: Badge("likely", "◆", "warn"),
+    POSSIBLE: Badge("possible", "◆", "warn"),
 }
 CLEAN_UP = "clean_up"
 AGE_RULE = "age_rule"

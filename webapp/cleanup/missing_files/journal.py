@@ -8,7 +8,6 @@ from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import PlanDamaged
 from webapp.cleanup.journal import VERBS, Journal
-from webapp.cleanup.manifest import instant_of
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import SENTENCES, FileOutcome
 from webapp.cleanup.plan_reader import reader_of
@@ -72,5 +71,10 @@ def _plan_deeds(plan: CleanupPlan, path: str) -> Iterator[Deed]:
         for row in rows:
             if row.path == path:
                 yield Deed(
-                    plan.pk, plan.short_name, verb, row.outcome, instant_of(row.at), row.quarantine
+                    plan.pk,
+                    plan.short_name,
+                    verb,
+                    row.outcome,
+                    datetime.fromisoformat(row.at),
+                    row.quarantine,
                 )

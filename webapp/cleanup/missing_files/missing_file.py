@@ -229,7 +229,7 @@ def _reported_jobs(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Job
     )
     rows_of_id = Counter(row.job_id for row in rows)
     jobs = {("", row.job_id): row for row in rows if rows_of_id[row.job_id] == 1}
-    return jobs | {(row.cluster, row.job_id): row for row in rows}
+    return jobs | {row.key: row for row in rows}
 
 
 def _circumstances(

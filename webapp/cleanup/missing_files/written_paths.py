@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext
 
 from ingest.storage.layout import JOB_DIRECTORY, METADATA_NAME, PLACES, UNKNOWN
-from ingest.uris import BadUri, canonical, is_below
+from ingest.uris import BadUri, is_below
 from spark_jobs.diagnosis.missing_files import missing_file
-from webapp.storage.auditing.audit_request import spellings
+from webapp.lib.storage_uris import canonical
 from webapp.storage.models import StorageRoot
 
 _WITHOUT_AUTHORITY = ("hdfs", "viewfs", "webhdfs")
@@ -35,7 +35,7 @@ def named_file(entered: str) -> NamedFile:
     text = entered.strip()
     path_in_text = missing_file(text) or text
     roots = list(StorageRoot.objects.all())
-    path = canonical(path_in_text, spellings())
+    path = canonical(path_in_text)
     if _SNAPSHOT.search(path):
         # A checkpoint or savepoint as a whole is its _metadata.
         path = f"{path}/{METADATA_NAME}"

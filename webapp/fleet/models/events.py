@@ -3,8 +3,8 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
 from webapp.lib.messages.fields import MessageField
-from webapp.lib.scoped_rows import scoped
-from webapp.lib.serving_rows import JobRow, served_key
+from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 
 @scoped()

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,8 +13,8 @@ from webapp.fleet.freshness import late_before
 from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.lib.badges import Badge
-from webapp.lib.scoped_rows import scoped
-from webapp.lib.serving_rows import JobRow, served_key
+from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
@@ -208,6 +209,22 @@ class JobCurrent(JobRow):
 
     def __str__(self) -> str:
         return f"{self.name or self.job_id} on {self.cluster}"
+
+    @property
+    def vertices(self) -> dict[str, dict[str, Any]]:
+        """Vertices of its plan by id, in the order of the plan; empty if it is unknown."""
+        vertices = (self.graph or {}).get("vertices") or ()
+        return {str(vertex["vertex_id"]): vertex for vertex in vertices if vertex.get("vertex_id")}
+
+    @property
+    def vertex_names(self) -> dict[str, str]:
+        """By id; the id of a vertex without a name."""
+        return {key: str(vertex.get("name") or key) for key, vertex in self.vertices.items()}
+
+    @property
+    def edges(self) -> Sequence[dict[str, Any]]:
+        """Edges of its plan: ``{source, target, ship_strategy}``; empty if it is unknown."""
+        return (self.graph or {}).get("edges") or ()
 
     @property
     def restored_kind(self) -> str:

@@ -1,7 +1,7 @@
 from django.db import models
 
-from webapp.lib.scoped_rows import scoped
-from webapp.lib.serving_rows import JobRow, served_key
+from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 
 @scoped()

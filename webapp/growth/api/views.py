@@ -2,7 +2,7 @@ from rest_framework import serializers
 
 from webapp.growth import filters
 from webapp.growth.models import JobGrowth, Objective, ObjectiveRecord
-from webapp.lib.api.lists import ListView, listed
+from webapp.lib.api.lists import ListView, list_view, listed
 
 
 class ObjectiveSerializer(serializers.ModelSerializer[Objective]):
@@ -19,9 +19,7 @@ class ObjectiveRecordSerializer(serializers.ModelSerializer[ObjectiveRecord]):
         exclude = ("id", "minutes", "hours", "sums")
 
 
-@listed(ObjectiveSerializer, "Objectives of jobs")
-class ObjectiveViews(ListView):
-    filterset_class = filters.ObjectiveFilters
+ObjectiveViews = list_view(ObjectiveSerializer, filters.ObjectiveFilters, "Objectives of jobs")
 
 
 @listed(ObjectiveRecordSerializer, "How each job meets each objective of it")
@@ -38,9 +36,8 @@ class JobGrowthSerializer(serializers.ModelSerializer[JobGrowth]):
         exclude = ("id",)
 
 
-@listed(
+JobGrowthViews = list_view(
     JobGrowthSerializer,
+    filters.GrowthFilters,
     "Growth of jobs over 7, 30 and 90 days: state, uploads, days until the time-out",
 )
-class JobGrowthViews(ListView):
-    filterset_class = filters.GrowthFilters

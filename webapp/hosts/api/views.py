@@ -1,4 +1,4 @@
-from rest_framework import serializers
+from rest_framework.serializers import ChoiceField
 
 from spark_jobs.serving import (
     HOST_EVENT,
@@ -9,51 +9,31 @@ from spark_jobs.serving import (
 )
 from webapp.hosts.filters import HostEventFilters, JobHostFilters, TaskManagerLifeFilters
 from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
-from webapp.lib.api.lists import ListView, listed
-from webapp.lib.api.served import ServedSerializer
+from webapp.lib.api.lists import list_view
+from webapp.lib.api.served import serializer_of
 
-
-class HostEventSerializer(ServedSerializer[HostEvent]):
-    """Something that happened to one job on one host."""
-
-    kind = serializers.ChoiceField(HOST_EVENT_KINDS)
-
-    class Meta:
-        model, table = HostEvent, HOST_EVENT
-        exclude = ("id",)
-
-
-class JobHostSerializer(ServedSerializer[JobHost]):
-    """The subtasks of one job on one host, now or last."""
-
-    class Meta:
-        model, table = JobHost, JOB_HOST
-        exclude = ("id",)
-
-
-class TaskManagerLifeSerializer(ServedSerializer[TaskManagerLife]):
-    """One life of a TaskManager, and how it ended."""
-
-    ended_by = serializers.ChoiceField(TASKMANAGER_ENDS, allow_null=True)
-
-    class Meta:
-        model, table = TaskManagerLife, TASKMANAGER_LIFE
-        exclude = ("id",)
-
-
-@listed(
-    HostEventSerializer,
+HostEventViews = list_view(
+    serializer_of(
+        HostEvent,
+        HOST_EVENT,
+        "Something that happened to one job on one host.",
+        kind=ChoiceField(HOST_EVENT_KINDS),
+    ),
+    HostEventFilters,
     "What happened to jobs on hosts: declines, expired checkpoints, failed tasks",
 )
-class HostEventViews(ListView):
-    filterset_class = HostEventFilters
-
-
-@listed(TaskManagerLifeSerializer, "TaskManagers: when each lived, and how it ended")
-class TaskManagerLifeViews(ListView):
-    filterset_class = TaskManagerLifeFilters
-
-
-@listed(JobHostSerializer, "Which job runs, or ran, on which host")
-class JobHostViews(ListView):
-    filterset_class = JobHostFilters
+TaskManagerLifeViews = list_view(
+    serializer_of(
+        TaskManagerLife,
+        TASKMANAGER_LIFE,
+        "One life of a TaskManager, and how it ended.",
+        ended_by=ChoiceField(TASKMANAGER_ENDS, allow_null=True),
+    ),
+    TaskManagerLifeFilters,
+    "TaskManagers: when each lived, and how it ended",
+)
+JobHostViews = list_view(
+    serializer_of(JobHost, JOB_HOST, "The subtasks of one job on one host, now or last."),
+    JobHostFilters,
+    "Which job runs, or ran, on which host",
+)

@@ -48,3 +48,11 @@ class ListView(mixins.ListModelMixin, viewsets.GenericViewSet[Any]):
 
     def paging_order(self) -> Sequence[KeysetColumn]:
         return self.filterset_class.order
+
+
+def list_view(
+    serializer: Any, filters: type[ListFilters], summary: str, base: type[ListView] = ListView
+) -> type[ListView]:
+    """A view that only lists rows."""
+    name = f"{serializer.__name__.removesuffix('Serializer')}Views"
+    return listed(serializer, summary)(type(name, (base,), {"filterset_class": filters}))

@@ -1,21 +1,10 @@
 from rest_framework import serializers
 
 from spark_jobs.serving import PRESSURE_WINDOW
-from webapp.lib.api.lists import ListView, listed
-from webapp.lib.api.served import ServedSerializer
+from webapp.lib.api.lists import list_view
+from webapp.lib.api.served import serializer_of
 from webapp.pressure.filters import PressureFilters, VertexHourFilters
 from webapp.pressure.models import PressureWindow, VertexHour
-
-
-class PressureWindowSerializer(ServedSerializer[PressureWindow]):
-    class Meta:
-        model, table = PressureWindow, PRESSURE_WINDOW
-        exclude = ("id",)
-
-
-@listed(PressureWindowSerializer, "Buffer pressure of vertices by window, newest first")
-class PressureWindowViews(ListView):
-    filterset_class = PressureFilters
 
 
 class VertexHourSerializer(serializers.ModelSerializer[VertexHour]):
@@ -24,6 +13,13 @@ class VertexHourSerializer(serializers.ModelSerializer[VertexHour]):
         exclude = ("id",)
 
 
-@listed(VertexHourSerializer, "Records that vertices read and emitted by the hour, newest first")
-class VertexHourViews(ListView):
-    filterset_class = VertexHourFilters
+PressureWindowViews = list_view(
+    serializer_of(PressureWindow, PRESSURE_WINDOW),
+    PressureFilters,
+    "Buffer pressure of vertices by window, newest first",
+)
+VertexHourViews = list_view(
+    VertexHourSerializer,
+    VertexHourFilters,
+    "Records that vertices read and emitted by the hour, newest first",
+)

@@ -17,7 +17,7 @@ from webapp.reports.gathering import job_part, matters, pages
 from webapp.reports.gathering.job_figures import job_figures
 from webapp.reports.gathering.unknowns import unknowns
 from webapp.reports.moments import TONES, Moment
-from webapp.reports.report_scope import JobKey, ReportScope, rows_of, with_attempts
+from webapp.reports.report_scope import ReportScope, rows_of, with_attempts
 
 MOST_MOMENTS, MOST_ALERTS = 250, 200
 
@@ -36,7 +36,7 @@ def gather(
         for cluster in Cluster.objects.filter(name__in={job.cluster for job in scope.jobs})
     }
     scope = with_attempts(scope, rows_of(scope.jobs))
-    rows = {JobKey(row.cluster, row.job_id): row for row in rows_of(scope.jobs)}
+    rows = {row.key: row for row in rows_of(scope.jobs)}
     findings, omitted = matters.in_scope(scope)
     notable = [finding for finding in findings if finding.is_notable]
     figures = []

@@ -76,7 +76,7 @@ class JobFigures:
 
     @property
     def key(self) -> tuple[str, str]:
-        return self.job.cluster, self.job.job_id
+        return self.job.key
 
     @property
     def interval_ms(self) -> int | None:
@@ -90,10 +90,11 @@ class JobFigures:
 def job_figures(
     job: JobCurrent, scope: ReportScope, now: datetime, *, is_recording: bool
 ) -> JobFigures:
-    job_rows = {"cluster": job.cluster, "job_id": job.job_id}
-    facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
+    facts = facts_of.of_job(*job.key, scope.start, scope.end)
     is_stored = is_recording or scope.start >= now - routine()
-    marks = JobAnnotation.objects.filter(**job_rows, at__range=(scope.start, scope.end)).aggregate(
+    marks = JobAnnotation.objects.filter(
+        **job.identity, at__range=(scope.start, scope.end)
+    ).aggregate(
         restarts=Sum(RESTARTS_OF_MARK, filter=Q(kind="restart")),
         first=Min("at", filter=Q(kind__in=("restart", "failure"))),
         last=Max("at", filter=Q(kind__in=("restart", "failure"))),
@@ -113,7 +114,9 @@ def job_figures(
         checkpoints=_checkpoints(job, scope, facts) if is_stored else _by_hours(job, scope),
         restarts=max(marks["restarts"] or 0, (job.restarts or 0) if is_whole_life else 0),
         outages=outages(job, scope.start, scope.end),
-        thrown=_thrown(JobException.objects.filter(**job_rows, ts__range=(scope.start, scope.end))),
+        thrown=_thrown(
+            JobException.objects.filter(**job.identity, ts__range=(scope.start, scope.end))
+        ),
         signs=(signs[0], signs[-1]) if signs else (),
     )
 
@@ -143,8 +146,7 @@ def _longest_gap(
     end = max(min(scope.end, job.end_time or job.last_seen_at or job.as_of), start)
     earlier = CheckpointFact.objects.filter(
         facts_of.WITHOUT_SAVEPOINTS,
-        cluster=job.cluster,
-        job_id=job.job_id,
+        **job.identity,
         outcome="completed",
         trigger_time__lt=scope.start,
     )
@@ -169,8 +171,7 @@ def _longest_gap(
 def _by_hours(job: JobCurrent, scope: ReportScope) -> Checkpoints:
     names = ("completed", "declined", "expired", "failed", "subsumed", "aborted")
     sums = CheckpointRollup.objects.filter(
-        cluster=job.cluster,
-        job_id=job.job_id,
+        **job.identity,
         period="hour",
         period_start__gte=scope.start.replace(minute=0, second=0, microsecond=0),
         period_start__lt=scope.end,

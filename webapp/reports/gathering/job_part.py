@@ -51,7 +51,7 @@ def parts(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Pa
         f"job-{job.job_id}",
         figures.name,
         Document(_verdict(figures), tuple(blocks)),
-        reverse("job", args=(job.cluster, job.job_id)),
+        reverse("job", args=job.key),
     )
     if len(scope.jobs) <= MOST_ANALYSED:
         yield from _analyse(figures, scope, now)
@@ -77,7 +77,7 @@ def _analyse(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator
                 f"{name}-{job.job_id}",
                 message("{title:name} of {name:name}", title=analysis.title, name=figures.name),
                 Document(document.verdict, tuple(blocks)),
-                reverse(name, args=(job.cluster, job.job_id)),
+                reverse(name, args=job.key),
             )
 
 
@@ -102,29 +102,29 @@ def _verdict(figures: JobFigures) -> Verdict:
 
 def _facts(figures: JobFigures) -> Iterator[Fact]:
     job = figures.job
-    yield Fact("started_at", message("Started"), job.start_time, "instant")
+    yield Fact("started_at", "Started", job.start_time, "instant")
     if job.end_time:
-        yield Fact("ended_at", message("Ended"), job.end_time, "instant")
+        yield Fact("ended_at", "Ended", job.end_time, "instant")
     else:
-        yield Fact("last_seen_at", message("Last seen"), job.last_seen_at, "instant")
+        yield Fact("last_seen_at", "Last seen", job.last_seen_at, "instant")
     if job.restored_at:
         number = "" if job.restored_checkpoint_id is None else f" {job.restored_checkpoint_id}"
         restored = f"{job.restored_kind}{number}, {job.restored_path or ''}".rstrip(", ")
-        yield Fact("restored_from", message("Restored from"), restored, "mono")
-    yield Fact("interval_ms", message("Checkpoint interval"), figures.interval_ms, "ms")
+        yield Fact("restored_from", "Restored from", restored, "mono")
+    yield Fact("interval_ms", "Checkpoint interval", figures.interval_ms, "ms")
 
 
 def _exceptions(figures: JobFigures) -> Table:
     return Table(
         "exceptions",
-        message("Exceptions"),
+        "Exceptions",
         (
-            Column("at", message("At"), "instant"),
-            Column("name", message("Exception"), "mono"),
-            Column("task", message("Task")),
-            Column("host", message("Host")),
-            Column("count", message("In this time"), "count"),
-            Column("stacktrace", message("Stack trace"), "stack"),
+            Column("at", "At", "instant"),
+            Column("name", "Exception", "mono"),
+            Column("task", "Task"),
+            Column("host", "Host"),
+            Column("count", "In this time", "count"),
+            Column("stacktrace", "Stack trace", "stack"),
         ),
         tuple(
             (
@@ -141,7 +141,7 @@ def _exceptions(figures: JobFigures) -> Table:
 
 
 def _checkpoints(job: JobCurrent, scope: ReportScope) -> Table:
-    facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
+    facts = facts_of.of_job(*job.key, scope.start, scope.end)
     bars, total = facts_of.bars(facts, job.cluster, scope.points_a_job)
     names = [field.name for field in fields(CheckpointPoint)]
     titles = {
@@ -170,7 +170,7 @@ def _checkpoints(job: JobCurrent, scope: ReportScope) -> Table:
     subtitle = message("the worst of each slice of time")
     return Table(
         "checkpoints",
-        message("Checkpoints"),
+        "Checkpoints",
         tuple(columns),
         rows,
         subtitle=subtitle if total > len(rows) else "",

@@ -89,28 +89,28 @@ def _blocks(presented: PresentedFinding) -> Iterator[Block]:
     yield Note(row.cause)
     yield Facts(
         (
-            Fact("rule", message("Rule"), row.rule, "mono"),
+            Fact("rule", "Rule", row.rule, "mono"),
             Fact(
                 "job",
                 name if row.job_id else message("Cluster"),
                 job_name(presented) or row.cluster,
             ),
-            Fact("confidence", message("Confidence"), row.confidence),
-            Fact("first_seen", message("First seen"), row.first_seen, "instant"),
-            Fact("last_seen", message("Last seen"), row.last_seen, "instant"),
-            Fact("is_open", message("Still open"), presented.is_open, "flag"),
-            Fact("episodes", message("Episodes"), presented.episodes, "count"),
+            Fact("confidence", "Confidence", row.confidence),
+            Fact("first_seen", "First seen", row.first_seen, "instant"),
+            Fact("last_seen", "Last seen", row.last_seen, "instant"),
+            Fact("is_open", "Still open", presented.is_open, "flag"),
+            Fact("episodes", "Episodes", presented.episodes, "count"),
         )
     )
     if presented.figures:
         yield Table(
             f"evidence-{row.pk}",
-            message("Evidence"),
+            "Evidence",
             (
-                Column("figure", message("Figure")),
-                Column("value", message("Value")),
-                Column("compared", message("Compared with")),
-                Column("note", message("Note")),
+                Column("figure", "Figure"),
+                Column("value", "Value"),
+                Column("compared", "Compared with"),
+                Column("note", "Note"),
             ),
             tuple(
                 (figure.name, figure.value, figure.compared, figure.note)

@@ -78,11 +78,12 @@ def _blocks(incident: Incident) -> Iterator[Block]:
     ):
         yield Advice(tuple(map(_shorten, lines)), title)
     if incident.jobs:
-        about = message(
-            "duration by phase of the slowest subtask; ● completed ✕ failed ◆ savepoint"
-        )
         name = incident.jobs[0].name
-        yield Chart("checkpoints", message("Checkpoints of {name:name}", name=name), subtitle=about)
+        yield Chart(
+            "checkpoints",
+            message("Checkpoints of {name:name}", name=name),
+            subtitle="duration by phase of the slowest subtask; ● completed ✕ failed ◆ savepoint",
+        )
     shown = most_important(incident.moments, MOST_MOMENTS)
     job_column = ("job_name",) if incident.has_several else ()
     table = timeline(shown, "at", "until", "title", "detail", *job_column)
@@ -99,19 +100,19 @@ def all_unknowns(unknowns: Sequence[str]) -> Part:
 
 def timeline(moments: Sequence[Moment], *keys: str) -> Table:
     columns = {
-        "at": Column("at", message("At"), "instant"),
-        "until": Column("until", message("Until"), "instant"),
-        "kind": Column("kind", message("Kind")),
-        "title": Column("title", message("What")),
-        "detail": Column("detail", message("Detail")),
-        "job_name": Column("job_name", message("Job")),
+        "at": Column("at", "At", "instant"),
+        "until": Column("until", "Until", "instant"),
+        "kind": Column("kind", "Kind"),
+        "title": Column("title", "What"),
+        "detail": Column("detail", "Detail"),
+        "job_name": Column("job_name", "Job"),
     }
     return Table(
         "timeline",
-        message("Time line"),
+        "Time line",
         tuple(columns[key] for key in keys),
         tuple(tuple(getattr(moment, key) for key in keys) for moment in moments),
-        empty=message("No checkpoint failed, nothing restarted, nothing was found."),
+        empty="No checkpoint failed, nothing restarted, nothing was found.",
         total=len(moments),
     )
 
@@ -203,10 +204,10 @@ def _facts(incident: Incident) -> Iterator[Fact]:
     longest = max(gaps, key=lambda job: job.checkpoints.longest_gap_ms or 0, default=None)
     outages = [outage for job in jobs for outage in job.outages]
     down_ms = sum(outage.downtime_ms or outage.at_least_ms or 0 for outage in outages)
-    yield Fact("when", message("When"), _when(incident))
+    yield Fact("when", "When", _when(incident))
     yield Fact(
         "checkpoints_failed",
-        message("Checkpoints failed"),
+        "Checkpoints failed",
         failed,
         "count",
         message(
@@ -219,7 +220,7 @@ def _facts(incident: Incident) -> Iterator[Fact]:
     )
     yield Fact(
         "longest_gap_ms",
-        message("Longest without recovery point"),
+        "Longest without recovery point",
         longest.checkpoints.longest_gap_ms if longest else None,
         "ms",
         message("due every {interval_ms:name}", interval_ms=duration_text(longest.interval_ms))
@@ -227,7 +228,7 @@ def _facts(incident: Incident) -> Iterator[Fact]:
         else "",
     )
     down = message("down for {down_ms:name}", down_ms=duration_text(down_ms)) if down_ms else ""
-    yield Fact("restarts", message("Restarts"), sum(job.restarts for job in jobs), "count", down)
+    yield Fact("restarts", "Restarts", sum(job.restarts for job in jobs), "count", down)
 
 
 def _when(incident: Incident) -> str:

@@ -8,8 +8,9 @@ from webapp.findings.models import JobJudgement
 from webapp.fleet.choices import Visibility
 from webapp.fleet.models import Cluster
 from webapp.lib.instants import instant_text
+from webapp.lib.scoped_rows import JobKey
 from webapp.reports.gathering.job_figures import JobFigures
-from webapp.reports.report_scope import JobKey, ReportScope
+from webapp.reports.report_scope import ReportScope
 from webapp.work.models import SkippedInput
 
 MOST_UNKNOWNS, MOST_RULES = 40, 10
@@ -32,7 +33,7 @@ def unknowns(
         for key in missing_jobs
     ]
     rows = JobJudgement.objects.filter(job_id__in=[job.job.job_id for job in jobs])
-    rule_unknowns = {(row.cluster, row.job_id): shown_unknowns(row.unknowns or ()) for row in rows}
+    rule_unknowns = {row.key: shown_unknowns(row.unknowns or ()) for row in rows}
     for job in jobs:
         sentences += _job_sentences(job, clusters.get(job.job.cluster), scope, now)
         for rule in rule_unknowns.get(job.key, [])[:MOST_RULES]:

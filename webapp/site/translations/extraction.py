@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -11,7 +11,8 @@ from django.template.base import Lexer, TokenType
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 
 _IN_TAGS = re.compile(r"""(?<![\w.])_\((?:"([^"]*)"|'([^']*)')\)""")
-_TEXT_TAG = re.compile(r'^text "([^"]*)"')
+_TEXT_TAG = re.compile(r'^(?:blank|panel|table|text|th) "([^"]+)"')
+_TAG_OPTION = re.compile(r'^(?:panel|th) .*\b(?:note|title)="([^"]+)"')
 _PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop", "message"}
 _COUNTED = {"ngettext", "ngettext_lazy", "ngettext_noop", "plural"}
 _IN_CONTEXT = {"pgettext", "pgettext_lazy"}
@@ -19,9 +20,24 @@ _COUNTED_IN_CONTEXT = {"npgettext", "npgettext_lazy"}
 _DECLARED: dict[str, tuple[int | str, ...]] = {
     "Badge": (0,),
     "Control": (1, 2),
+    "DrawnColumn": (1,),
     "MenuEntry": (0, "counts"),
 }
 """Class → positions and names of its arguments that pages show."""
+_IN_ANALYSES: dict[str, tuple[int | str, ...]] = {
+    "Action": (1,),
+    "Advice": (1,),
+    "Chart": (1, 2, 3, "note", "subtitle"),
+    "Column": (1, 3, "meaning"),
+    "Fact": (1, 4, "note"),
+    "NotKnown": (0,),
+    "Note": (0,),
+    "Table": (1, "subtitle", "note", "empty"),
+    "Table.of": (2, "subtitle", "note", "empty"),
+    "Verdict": (1,),
+    "analysis": ("title", "summary"),
+}
+"""The same in modules that use documents of analyses."""
 _CALLS = _PLAIN | _COUNTED | _IN_CONTEXT | _COUNTED_IN_CONTEXT
 
 
@@ -57,8 +73,9 @@ def messages_in_template(path: str, source: str) -> Iterator[Message]:
             yield Message(*message, [path])
     for token in Lexer(source).tokenize():
         if token.token_type in (TokenType.VAR, TokenType.BLOCK):
-            if match := _TEXT_TAG.match(token.contents):
-                yield Message(match[1], paths=[path])
+            for pattern in (_TEXT_TAG, _TAG_OPTION):
+                if match := pattern.match(token.contents):
+                    yield Message(match[1], paths=[path])
             for match in _IN_TAGS.finditer(token.contents):
                 yield Message(_double(match[1] or match[2] or ""), paths=[path])
 
@@ -87,15 +104,19 @@ def _double(text: str) -> str:
 def messages_in_code(path: str, source: str) -> Iterator[Message]:
     """Raise :class:`NoPlainText` for f-strings."""
     if not any(
-        name in source for name in ("gettext", "_(", "message(", "plural(", "marked(", *_DECLARED)
+        name in source
+        for name in ("gettext", "_(", "message(", "plural(", "marked(", "analyses.d", *_DECLARED)
     ):
         return
+    declared = _DECLARED | (_IN_ANALYSES if "from webapp.analyses.d" in source else {})
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
         # of a function, or of a method
         name = getattr(call.func, "id", "") or getattr(call.func, "attr", "")
-        if name in _DECLARED:
-            yield from (Message(text, paths=[path]) for text in _declared_texts(call, name))
+        if name == "of":
+            name = ast.unparse(call.func)
+        for text in _declared_texts(call, declared.get(name, ())):
+            yield Message(text, paths=[path])
         if name == "marked":
             yield from (Message(text, paths=[path]) for text in _plain_arguments(call))
         if name not in _CALLS:
@@ -116,10 +137,10 @@ def _plain_arguments(call: ast.Call) -> list[str]:
     ]
 
 
-def _declared_texts(call: ast.Call, name: str) -> Iterator[str]:
+def _declared_texts(call: ast.Call, places: Iterable[int | str]) -> Iterator[str]:
     by_name = {keyword.arg: keyword.value for keyword in call.keywords}
     arguments = dict(enumerate(call.args)) | by_name
-    for place in _DECLARED[name]:
+    for place in places:
         yield from (text for text in _words_of(arguments.get(place)) if text)
 
 

@@ -12,13 +12,13 @@ from rest_framework.views import APIView
 
 from ingest.errors import IngestError
 from webapp.lib.api.filtering import openapi_parameters, valid_filters
-from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, list_view, listed
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import LongText
 from webapp.storage import filters
 from webapp.storage.api import serializers
 from webapp.storage.choices import AuditState
-from webapp.storage.models import RootFigures, StorageRoot
+from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import audited_or_404, latest_checkpoint
 from webapp.storage.verdict_files import FileFilters, read_page
 from webapp.storage.xray import xray_reader
@@ -39,54 +39,58 @@ class StorageRootViews(ListView):
     filterset_class = filters.RootFilters
 
 
-@listed(serializers.StorageAuditSerializer, "Audits of checkpoint storage, newest first")
-class StorageAuditViews(ListView):
-    filterset_class = filters.AuditFilters
-
-
-@listed(serializers.RootFiguresSerializer, "Roots in audits over time, newest first")
-class RootFiguresViews(ListView):
-    queryset = RootFigures.objects.filter(audit__state=AuditState.LOADED)
-    filterset_class = filters.RootFiguresFilters
-
-
-@listed(serializers.VerdictFiguresSerializer, "Files of roots by verdict, reason and kind")
-class VerdictFiguresViews(_LoadedRows):
-    filterset_class = filters.VerdictFilters
-
-
-@listed(serializers.JobStorageSerializer, "Directories of jobs, largest first")
-class JobStorageViews(_LoadedRows):
-    filterset_class = filters.JobStorageFilters
-
-
-@listed(
-    serializers.CheckpointStorageSerializer, "Retained checkpoints and savepoints, largest first"
+StorageAuditViews = list_view(
+    serializers.StorageAuditSerializer,
+    filters.AuditFilters,
+    "Audits of checkpoint storage, newest first",
 )
-class CheckpointStorageViews(_LoadedRows):
-    filterset_class = filters.CheckpointStorageFilters
-
-
-@listed(serializers.ChainLinkSerializer, "Which job depends on which other")
-class ChainLinkViews(_LoadedRows):
-    filterset_class = filters.ChainFilters
-
-
-@listed(serializers.MissingFileSerializer, "Files that checkpoints refer to and that are not there")
-class MissingFileViews(_LoadedRows):
-    filterset_class = filters.MissingFilters
-
-
-@listed(serializers.AuditDoubtSerializer, "What audits could not read or know")
-class AuditDoubtViews(_LoadedRows):
-    filterset_class = filters.DoubtFilters
-
-
-@listed(
-    serializers.StorageStatementSerializer, "What operators stated so that doubts end, newest first"
+RootFiguresViews = list_view(
+    serializers.RootFiguresSerializer,
+    filters.RootFiguresFilters,
+    "Roots in audits over time, newest first",
+    _LoadedRows,
 )
-class StorageStatementViews(ListView):
-    filterset_class = filters.StatementFilters
+VerdictFiguresViews = list_view(
+    serializers.VerdictFiguresSerializer,
+    filters.VerdictFilters,
+    "Files of roots by verdict, reason and kind",
+    _LoadedRows,
+)
+JobStorageViews = list_view(
+    serializers.JobStorageSerializer,
+    filters.JobStorageFilters,
+    "Directories of jobs, largest first",
+    _LoadedRows,
+)
+CheckpointStorageViews = list_view(
+    serializers.CheckpointStorageSerializer,
+    filters.CheckpointStorageFilters,
+    "Retained checkpoints and savepoints, largest first",
+    _LoadedRows,
+)
+ChainLinkViews = list_view(
+    serializers.ChainLinkSerializer,
+    filters.ChainFilters,
+    "Which job depends on which other",
+    _LoadedRows,
+)
+MissingFileViews = list_view(
+    serializers.MissingFileSerializer,
+    filters.MissingFilters,
+    "Files that checkpoints refer to and that are not there",
+    _LoadedRows,
+)
+AuditDoubtViews = list_view(
+    serializers.AuditDoubtSerializer,
+    filters.DoubtFilters,
+    "What audits could not read or know",
+    _LoadedRows,
+)
+StorageStatementViews = list_view(
+    serializers.StorageStatementSerializer,
+    filters.StatementFilters,
+    "What operators stated so that doubts end, newest first",
+)
 
 
 class StorageFilesView(APIView):

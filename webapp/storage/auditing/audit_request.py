@@ -1,19 +1,19 @@
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import combinations
 
-from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from ingest.errors import Refused
 from ingest.messages import message
 from ingest.storage.roots import Root
-from ingest.uris import Spellings, are_nested, is_below
+from ingest.uris import are_nested, is_below
 from webapp.fleet.choices import ClusterKind, OperatorState
 from webapp.fleet.freshness import late_before
 from webapp.fleet.models import Cluster, JobCurrent, SourceReading
+from webapp.lib.storage_uris import spellings
 from webapp.storage.auditing import known_jobs
 from webapp.storage.choices import RootKind
 from webapp.storage.models import StorageAudit, StorageRoot
@@ -58,7 +58,6 @@ class AuditRequest:
     inventory: str = ""
     as_of: datetime | None = None
     clusters_of_then: tuple[str, ...] = ()
-    spellings: Spellings = field(default_factory=Spellings)
 
     @property
     def uris(self) -> list[str]:
@@ -70,11 +69,6 @@ class AuditRequest:
         # A job without a start time began when it was first seen.
         later = Q(start_time__gt=self.as_of) | Q(start_time=None, first_seen_at__gt=self.as_of)
         return Q(cluster__in=self.clusters_of_then) & later
-
-
-def spellings() -> Spellings:
-    """The aliases of URIs that the environment declares. Raises ``BadUri``."""
-    return Spellings(tuple(settings.WEIR.storage_aliases.items()))
 
 
 def registered_roots(
@@ -124,7 +118,7 @@ def request_for(
     rows: Sequence[StorageRoot], age_guard_h: int, purpose: str, *, fresh: bool = False
 ) -> AuditRequest:
     roots = registered_roots(rows, unreachable_clusters())
-    return AuditRequest(roots, age_guard_h, purpose, fresh, spellings=spellings())
+    return AuditRequest(roots, age_guard_h, purpose, fresh)
 
 
 def _is_late(now: datetime) -> bool:
@@ -205,8 +199,7 @@ def typed_roots(uris: Sequence[str], read_at: str | None) -> tuple[RequestedRoot
     """Typed roots; registered ones come with clusters and attestation. Raises ``Refused``,
     ``BadUri``.
     """
-    aliases = spellings()
-    roots = [Root.of(uri, read_at, aliases) for uri in uris]
+    roots = [Root.of(uri, read_at, spellings()) for uri in uris]
     rows = {
         row.uri: row
         for row in StorageRoot.objects.prefetch_related("clusters").filter(

@@ -22,6 +22,7 @@ from ingest.errors import IngestError
 from spark_jobs import previous_run
 from spark_jobs.manifest import BadManifest
 from webapp.config.preparation import REFUSED
+from webapp.lib.storage_uris import spellings
 from webapp.storage import statements
 from webapp.storage.audit_findings import judge
 from webapp.storage.auditing import (
@@ -177,7 +178,7 @@ def _write_request(
             listings.request_of(listing, [root.root for root in request.roots])
             for listing in root_listings
         ],
-        "spellings": [list(pair) for pair in request.spellings.aliases],
+        "spellings": [list(pair) for pair in spellings().aliases],
         "statements": statements.rows_of_request(row),
         "jobs": f"{row.run_dir}/jobs.parquet",
     }

@@ -38,10 +38,8 @@ def copy_to_fleet(audit: StorageAudit, lease: Lease) -> int:
                     "cluster", "job_id", "orphan_bytes"
                 )
             )
-            stale = [
-                job for job in jobs if job.orphan_bytes != orphans.get((job.cluster, job.job_id))
-            ]
+            stale = [job for job in jobs if job.orphan_bytes != orphans.get(job.key)]
             for job in stale:
-                job.orphan_bytes = orphans.get((job.cluster, job.job_id))
+                job.orphan_bytes = orphans.get(job.key)
             changed += JobCurrent.objects.bulk_update(stale, ["orphan_bytes"]) if stale else 0
     return changed

@@ -14,6 +14,7 @@ from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import SECOND_NAME, Listed, Unlisted, named_in
 from webapp.lib.quantities import bytes_text, count_text
+from webapp.lib.storage_uris import spellings
 from webapp.storage.auditing.audit_request import AuditRequest, RequestedRoot
 
 
@@ -67,14 +68,14 @@ def _list(
             root.root,
             folder,
             request.as_of,
-            spellings=request.spellings,
+            spellings=spellings(),
             at=timezone.now(),
         )
     return list_root(
         root.root,
         folder,
         threads=settings.WEIR.storage_threads,
-        spellings=request.spellings,
+        spellings=spellings(),
         at=request.as_of,
         visited=visited,
     )

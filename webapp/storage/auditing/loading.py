@@ -12,8 +12,7 @@ from spark_jobs.audit_tables import AUDIT_TABLES, FILE_TABLES
 from spark_jobs.manifest import Manifest
 from spark_jobs.serving import ServingTable
 from webapp.storage.choices import AuditState
-from webapp.storage.models import StorageAudit
-from webapp.storage.table_models import AUDIT_MODELS
+from webapp.storage.models import AUDIT_MODELS, StorageAudit
 from webapp.work import run_files
 from webapp.work.lease import Lease
 from webapp.work.texts import bounded, clean_json

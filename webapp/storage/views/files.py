@@ -43,10 +43,8 @@ def files(request: HttpRequest) -> HttpResponse:
         "filter_form": filter_form(
             request,
             filters,
-            Control(
-                "verdict", gettext("Verdict"), [("", gettext("Any verdict")), *_options(NOT_LIVE)]
-            ),
-            Control("reason", gettext("Reason"), [("", gettext("Any reason")), *_options(reasons)]),
+            Control("verdict", "Verdict", [("", "Any verdict"), *_options(NOT_LIVE)]),
+            Control("reason", "Reason", [("", "Any reason"), *_options(reasons)]),
         ),
         "wanted": query,
         "found": page,

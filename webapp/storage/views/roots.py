@@ -4,7 +4,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -111,4 +110,4 @@ def _save(form: StorageRootForm) -> bool:
 
 
 def _page(root: StorageRoot) -> str:
-    return f"{reverse('storage-root')}?{urlencode({'uri': root.uri})}"
+    return reverse("storage-root", query={"uri": root.uri})

@@ -5,7 +5,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -85,5 +84,5 @@ def end(request: HttpRequest, pk: int) -> HttpResponse:
 def _page_of(statement: StorageStatement) -> str:
     for uri in StorageRoot.objects.values_list("uri", flat=True):
         if statement.subject and is_below(statement.subject, uri):
-            return f"{reverse('storage-root')}?{urlencode({'uri': uri})}#doubts"
+            return reverse("storage-root", query={"uri": uri}, fragment="doubts")
     return reverse("storage")

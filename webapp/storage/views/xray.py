@@ -54,8 +54,7 @@ def xray(request: HttpRequest) -> HttpResponse:
 
 def _contents(path: str, contents: Xray) -> dict[str, Any]:
     job = owner_of(owner_directory(path.rpartition("/")[0]))
-    vertices = ((job.graph if job else None) or {}).get("vertices") or ()
-    names = {vertex.get("vertex_id"): vertex.get("name") for vertex in vertices}
+    names = job.vertex_names if job else {}
 
     def name_of(operator_id: str, name: str) -> str:
         unnamed = gettext("operator %(operator_id)s") % {"operator_id": operator_id[:8]}
@@ -90,9 +89,7 @@ def _contents(path: str, contents: Xray) -> dict[str, Any]:
 def _fact(job: JobCurrent | None, contents: Xray) -> tuple[CheckpointFact, int] | None:
     if job is None:
         return None
-    facts = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, checkpoint_id=contents.checkpoint_id
-    )
+    facts = CheckpointFact.objects.filter(**job.identity, checkpoint_id=contents.checkpoint_id)
     names = ("cluster", "job_id", "checkpoint_id", "trigger_time")
     fact = facts.order_by("-trigger_time").only(*names).first()
     return (fact, epoch_ms(fact.trigger_time)) if fact else None

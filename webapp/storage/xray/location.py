@@ -9,8 +9,8 @@ from django.utils.translation import gettext
 
 from ingest.metadata.files import NAME, MetadataFile
 from ingest.storage import tree
-from ingest.uris import BadUri, canonical, is_below
-from webapp.storage.auditing.audit_request import spellings
+from ingest.uris import BadUri, is_below
+from webapp.lib.storage_uris import canonical
 from webapp.storage.models import StorageRoot
 
 
@@ -24,7 +24,7 @@ def metadata_path(entered: str) -> str:
     Raises :class:`NotLocated`.
     """
     try:
-        uri = canonical(entered, spellings())
+        uri = canonical(entered)
     except BadUri as error:
         raise NotLocated(str(error)) from error
     return uri if uri.rpartition("/")[2] == NAME else f"{uri}/{NAME}"
@@ -45,7 +45,7 @@ def find_metadata(entered: str) -> MetadataFile:
 def find_state_file(entered: str) -> MetadataFile:
     """A state file that a ``_metadata`` refers to."""
     try:
-        return _file_at(canonical(entered, spellings()))
+        return _file_at(canonical(entered))
     except BadUri as error:
         raise NotLocated(str(error)) from error
 

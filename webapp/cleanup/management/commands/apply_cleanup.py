@@ -12,9 +12,10 @@ from webapp.cleanup.choices import PlanState
 from webapp.cleanup.dry_run import dry_run
 from webapp.cleanup.errors import CleanupError, PlanActionRefused
 from webapp.cleanup.models import AT_WORK, CleanupPlan
+from webapp.cleanup.named_plan import add_plan, plan_named
 from webapp.cleanup.outcomes import SENTENCES, FileOutcome
 from webapp.cleanup.plan_reader import reader_of
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import PreparedCommand
 from webapp.lib.command_line import command_line_name
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.work.perform import Performed, perform
@@ -35,9 +36,7 @@ class Command(PreparedCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "plan", metavar="PLAN", help="name of the plan, or at least its first 8 characters"
-        )
+        add_plan(parser)
         verb = parser.add_mutually_exclusive_group()
         verb.add_argument("--dry-run", action="store_true", help="change nothing (the default)")
         verb.add_argument("--apply", action="store_true", help="move its files to quarantine")
@@ -59,13 +58,7 @@ class Command(PreparedCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan = CleanupPlan.objects.by_name(options["plan"])
-        if plan is None:
-            raise CommandError(
-                f"There is no one plan that begins with {options['plan']!r}; give at least 8 "
-                "letters.",
-                returncode=REFUSED,
-            )
+        plan = plan_named(options["plan"])
         verb = next((name for name in orders.STATE_OF if options[name]), "")
         try:
             if verb:

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from webapp.cleanup import orders
 from webapp.cleanup.errors import PlanActionRefused
-from webapp.cleanup.models import CleanupPlan
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.cleanup.named_plan import add_plan, plan_named
+from webapp.config.preparation import PreparedCommand
 
 VARIABLE = "WEIR_APPROVER_PASSWORD"
 NOT_ALLOWED = 3
@@ -25,19 +25,11 @@ class Command(PreparedCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "plan", metavar="PLAN", help="name of the plan, or at least its first 8 characters"
-        )
+        add_plan(parser)
         parser.add_argument("--user", required=True, help="who approves it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan = CleanupPlan.objects.by_name(options["plan"])
-        if plan is None:
-            raise CommandError(
-                f"There is no one plan that begins with {options['plan']!r}; give at least 8 "
-                "letters.",
-                returncode=REFUSED,
-            )
+        plan = plan_named(options["plan"])
         user = authenticate(username=options["user"], password=_password())
         if user is None:
             raise CommandError("User name and password do not fit.", returncode=NOT_ALLOWED)

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from ingest.uris import BadUri, canonical
+from ingest.uris import BadUri
 from webapp.cleanup import orders, planning
 from webapp.cleanup.entries import SCHEMA
 from webapp.cleanup.errors import PlanRefused
@@ -16,7 +16,7 @@ from webapp.config.preparation import PreparedCommand
 from webapp.lib.command_line import command_line_name
 from webapp.lib.printing import json_line, print_lines
 from webapp.lib.quantities import bytes_text, count_text
-from webapp.storage.auditing import audit_request
+from webapp.lib.storage_uris import canonical
 from webapp.work.perform import Performed, perform
 from webapp.work.runs import describe
 
@@ -51,7 +51,7 @@ class Command(PreparedCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        roots = [canonical(root, audit_request.spellings()) for root in options["roots"]]
+        roots = [canonical(root) for root in options["roots"]]
         plan = planning.request_plan(
             roots, waste=options["waste"], user=None, name=command_line_name(), at=timezone.now()
         )

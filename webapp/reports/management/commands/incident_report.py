@@ -16,7 +16,7 @@ from webapp.reports.document import Report
 from webapp.reports.gathering import incident
 from webapp.reports.models import new_report_uid
 from webapp.reports.renderers.files import FORMS, rendered
-from webapp.reports.report_scope import BadScope, JobKey, ReportScope
+from webapp.reports.report_scope import BadScope, ReportScope
 
 
 class Command(PreparedCommand):
@@ -107,9 +107,7 @@ class Command(PreparedCommand):
         start, end = options["start"], options["end"]
         if not start and not end:
             start, end = report_scope.proposed_range(jobs)
-        return report_scope.scope(
-            [JobKey(job.cluster, job.job_id) for job in jobs], start, end, now
-        )
+        return report_scope.scope([job.key for job in jobs], start, end, now)
 
 
 def _write(document: Report, out: Path) -> dict[str, str]:

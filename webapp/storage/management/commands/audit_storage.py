@@ -103,7 +103,6 @@ class Command(PreparedCommand):
             fresh=options["fresh"],
             inventory=options["listing"],
             as_of=_instant(options["as_of"]),
-            spellings=audit_request.spellings(),
         )
 
 

@@ -1,0 +1,25 @@
+"""The argument of commands that names a plan."""
+
+from argparse import ArgumentParser
+
+from django.core.management.base import CommandError
+
+from webapp.cleanup.models import CleanupPlan
+from webapp.config.preparation import REFUSED
+
+
+def add_plan(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "plan", metavar="PLAN", help="name of the plan, or at least its first 8 characters"
+    )
+
+
+def plan_named(beginning: str) -> CleanupPlan:
+    """Raises ``CommandError`` unless exactly one name begins so."""
+    plans = CleanupPlan.objects.filter(name__startswith=beginning)[:2] if beginning[7:] else ()
+    if len(plans) != 1:
+        raise CommandError(
+            f"There is no one plan that begins with {beginning!r}; give at least 8 letters.",
+            returncode=REFUSED,
+        )
+    return plans[0]
