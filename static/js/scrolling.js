@@ -16,7 +16,7 @@
           box.closest("details, section")?.querySelector("summary, h2, h3");
         if (!box.hasAttribute("aria-label") && caption)
           box.setAttribute("aria-label", caption.textContent.trim());
-      } else if (!box.matches(".tall, .payload")) box.removeAttribute("tabindex");
+      } else if (!box.matches(".payload")) box.removeAttribute("tabindex");
     });
   }
 

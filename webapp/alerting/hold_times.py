@@ -44,8 +44,7 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
     # An acknowledgement may change the same columns meanwhile.
     for row in rows.select_for_update(of=("self",)):
         last = life_of(row)
-        rule_policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
-        policy = rule_policy.policy(row.severity_rank, recorded=policies.is_recorded(row.cluster))
+        policy = policies.policy(row.rule, row.cluster, row.job_id, row.job_name, row.severity_rank)
         next_step = tick if vars(row)["has_finding"] else end_without_finding
         step: Step = next_step(last, policy, now)
         if step.life is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_noop
 
-from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, WARN, plain, plot_time
+from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, WARN, edge_label, plain, plot_time
 from webapp.lib.instants import instant_text
 
 WORDS = (
@@ -95,19 +95,7 @@ def add_limit(layout: dict[str, Any], value: float, words: str) -> None:
             "line": {"color": CRIT, "width": 1.2, "dash": "dash"},
         }
     )
-    layout["annotations"].append(
-        {
-            "xref": "paper",
-            "x": 0,
-            "xanchor": "left",
-            "yref": "y",
-            "y": value,
-            "yanchor": "bottom",
-            "text": words,
-            "font": {"size": 11, "color": CRIT},
-            "showarrow": False,
-        }
-    )
+    layout["annotations"].append(edge_label(words, value, CRIT, yanchor="bottom"))
 
 
 def _labels(row: Sequence[Annotation], start: datetime, end: datetime) -> list[dict[str, Any]]:

@@ -3,11 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.utils.translation import gettext
 
-from webapp.charts.theme import INK_3, PANEL, USAGE_RAMP, Figure, figure, plain, plot_time
+from webapp.charts.theme import (
+    INK_3,
+    PANEL,
+    USAGE_RAMP,
+    Figure,
+    edge_label,
+    figure,
+    plain,
+    plot_time,
+)
 from webapp.lib.quantities import percent_text
 
 _LABEL_LETTERS = 28
@@ -30,7 +38,8 @@ def busy_by_vertex(
     edges_px, cells, hovers, labels = [0], [], [], []
     blank = [None] * len(starts)
     for row in rows:
-        labels.append(_vertex_label(row.name, -edges_px[-1]))
+        name = plain(row.name, _LABEL_LETTERS)
+        labels.append(edge_label(name, -edges_px[-1], INK_3, borderpad=0, bgcolor=PANEL))
         for height_px, state, shares in (
             (_NAME_PX, "", blank),
             (_BAND_PX, gettext("back-pressured"), row.backpressured),
@@ -38,12 +47,7 @@ def busy_by_vertex(
         ):
             edges_px.append(edges_px[-1] + height_px)
             cells.append(shares)
-            hovers.append(
-                [
-                    f"{plain(row.name, _LABEL_LETTERS)} {state} {percent_text(share)}"
-                    for share in shares
-                ]
-            )
+            hovers.append([f"{name} {state} {percent_text(share)}" for share in shares])
     heat = {
         "type": "heatmap",
         "z": cells,
@@ -61,19 +65,3 @@ def busy_by_vertex(
     height_px = edges_px[-1]
     axis = {"range": [-height_px, 0], "showgrid": False, "showticklabels": False}
     return figure([heat], height_px, yaxis=axis, annotations=labels), height_px
-
-
-def _vertex_label(name: str, y: float) -> dict[str, Any]:
-    return {
-        "text": plain(name, _LABEL_LETTERS),
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "yref": "y",
-        "y": y,
-        "yanchor": "top",
-        "borderpad": 0,
-        "bgcolor": PANEL,
-        "font": {"size": 11, "color": INK_3},
-        "showarrow": False,
-    }

@@ -13,6 +13,7 @@ from webapp.charts.theme import (
     PANEL,
     TEMPLATE,
     Figure,
+    edge_label,
     plot_time,
     time_axis,
 )
@@ -48,7 +49,17 @@ def stack_figures(
     top_px = 0
     for number, part in enumerate(parts, start=1):
         axis = f"y{number if number > 1 else ''}"
-        labels.append(_title(part.title, 1 - top_px / inner_px))
+        labels.append(
+            edge_label(
+                f"<b>{part.title}</b>",
+                1 - top_px / inner_px,
+                INK_2,
+                yref="paper",
+                xshift=8 - _LEFT_PX,
+                yshift=-3,
+                bgcolor=PANEL,
+            )
+        )
         top_px += _TITLE_PX
         domain = [1 - (top_px + part.height_px) / inner_px, 1 - top_px / inner_px]
         top_px += part.height_px
@@ -84,23 +95,6 @@ def stack_figures(
         **axes,
     }
     return {"data": traces, "layout": stack_layout}, note
-
-
-def _title(words: str, y: float) -> dict[str, Any]:
-    return {
-        "text": f"<b>{words}</b>",
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "yref": "paper",
-        "y": y,
-        "yanchor": "top",
-        "xshift": 8 - _LEFT_PX,
-        "yshift": -3,
-        "bgcolor": PANEL,
-        "font": {"size": 11, "color": INK_2},
-        "showarrow": False,
-    }
 
 
 def _downtime(down_from: datetime, up_from: datetime) -> dict[str, Any]:

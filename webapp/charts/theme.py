@@ -94,6 +94,22 @@ def figure(traces: list[dict[str, Any]], height_px: int, **layout: Any) -> Figur
     return {"data": traces, "layout": {"template": TEMPLATE, "height": height_px, **layout}}
 
 
+def edge_label(words: str, y: float, colour: str, **place: Any) -> dict[str, Any]:
+    """Words at the left edge of a chart."""
+    return {
+        "text": words,
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "yref": "y",
+        "y": y,
+        "yanchor": "top",
+        "font": {"size": 11, "color": colour},
+        "showarrow": False,
+        **place,
+    }
+
+
 def time_axis(start: datetime, end: datetime, **options: Any) -> dict[str, Any]:
     """The x axis of all charts of a page: exactly the page's range, UTC."""
     return {

@@ -1,6 +1,7 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 
 @scoped()
@@ -52,15 +53,9 @@ class CheckpointFact(JobRow):
     failure_message = models.TextField(null=True)
     exception = models.TextField(null=True)
     sources = models.CharField(max_length=32, null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "checkpoint_id", "trigger_time"],
-                name="checkpoint_fact_key",
-            )
-        ]
+        constraints = [served_key("checkpoint_fact")]
         indexes = [
             models.Index(fields=["cluster", "job_id", "trigger_time", "id"], name="fact_of_job"),
             models.Index(fields=["trigger_time"], name="fact_age"),
@@ -69,9 +64,6 @@ class CheckpointFact(JobRow):
                 fields=["id"], name="fact_savepoint", condition=models.Q(is_savepoint=True)
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"checkpoint {self.checkpoint_id} of {self.job_id}: {self.outcome}"
 
     @property
     def has_slowest(self) -> bool:
@@ -106,14 +98,9 @@ class CheckpointRollup(JobRow):
     end_to_end_p95_ms = models.FloatField(null=True)
     state_bytes_last = models.BigIntegerField(null=True)
     checkpointed_bytes_sum = models.BigIntegerField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "period", "period_start"], name="checkpoint_rollup_key"
-            )
-        ]
+        constraints = [served_key("checkpoint_rollup")]
         indexes = [
             models.Index(fields=["period", "period_start"], name="rollup_age"),
             # Days are few among hours, and read of whole clusters.
@@ -123,9 +110,6 @@ class CheckpointRollup(JobRow):
                 condition=models.Q(period="day"),
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.period} of {self.job_id} from {self.period_start:%Y-%m-%d %H:%M}"
 
 
 @scoped()
@@ -138,22 +122,13 @@ class CheckpointUpload(JobRow):
     kept_bytes = models.BigIntegerField(null=True)
     same_name_bytes = models.BigIntegerField(null=True)
     new_name_bytes = models.BigIntegerField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "checkpoint_id", "trigger_time"],
-                name="checkpoint_upload_key",
-            )
-        ]
+        constraints = [served_key("checkpoint_upload")]
         indexes = [
             models.Index(fields=["cluster", "job_id", "as_of"], name="upload_of_job"),
             models.Index(fields=["as_of"], name="upload_age"),
         ]
-
-    def __str__(self) -> str:
-        return f"upload of checkpoint {self.checkpoint_id}"
 
 
 @scoped()
@@ -165,10 +140,6 @@ class SizeTrend(JobRow):
     points = models.BigIntegerField(null=True)
     bytes_per_h = models.FloatField(null=True)
     bytes_per_h_low = models.FloatField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "job_id"], name="size_trend_key")]
-
-    def __str__(self) -> str:
-        return f"size trend of {self.job_id}"
+        constraints = [served_key("size_trend")]

@@ -2,10 +2,8 @@
 
 from argparse import ArgumentParser
 
-from django.core.management.base import CommandError
-
 from webapp.cleanup.models import CleanupPlan
-from webapp.config.preparation import REFUSED
+from webapp.config.preparation import CommandRefused
 
 
 def add_plan(parser: ArgumentParser) -> None:
@@ -18,8 +16,7 @@ def plan_named(beginning: str) -> CleanupPlan:
     """Raises ``CommandError`` unless exactly one name begins so."""
     plans = list(CleanupPlan.objects.filter(name__startswith=beginning)[:2])
     if len(beginning) < 8 or len(plans) != 1:
-        raise CommandError(
+        raise CommandRefused(
             f"There is no one plan that begins with {beginning!r}; give at least 8 letters.",
-            returncode=REFUSED,
         )
     return plans[0]

@@ -15,6 +15,11 @@ REFUSED = 2
 """Exit code of an invalid request; nothing was done."""
 
 
+class CommandRefused(CommandError):
+    def __init__(self, why: str) -> None:
+        super().__init__(why, returncode=REFUSED)
+
+
 def prepare_database() -> None:
     """Creates or updates the embedded SQLite database; raises ``CommandError`` if another database
     is outdated. Concurrent commands wait for a lock.
@@ -22,9 +27,8 @@ def prepare_database() -> None:
     if not _is_behind():
         return
     if connection.vendor != "sqlite" or os.environ.get("WEIR_DATABASE_URL"):
-        raise CommandError(
+        raise CommandRefused(
             "The database is not up to date with this version of Weir: run manage.py migrate.",
-            returncode=REFUSED,
         )
     settings.WEIR.home.mkdir(parents=True, exist_ok=True)
     with (settings.WEIR.home / "migrate.lock").open("w") as lock:
@@ -57,7 +61,7 @@ class PreparedCommand(BaseCommand):
         try:
             return super().execute(*args, **options)
         except refusals as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+            raise CommandRefused(str(error)) from error
 
     def say(self, line: str) -> None:
         if not self.quiet:

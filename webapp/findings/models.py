@@ -8,6 +8,7 @@ from webapp.findings.choices import FindingState, Severity
 from webapp.fleet.attempts import of_jobs
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 
 @scoped()
@@ -30,15 +31,9 @@ class FindingOccurrence(JobRow):
     evidence = MessagesField()
     related = MessagesField()
     data = MessagesField()
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "rule", "subject_id", "window_start"],
-                name="finding_occurrence_key",
-            )
-        ]
+        constraints = [served_key("finding_occurrence")]
         indexes = [
             models.Index(
                 fields=["cluster", "job_id", "rule", "subject_id", "seen_at"],
@@ -47,9 +42,6 @@ class FindingOccurrence(JobRow):
             models.Index(fields=["cluster", "job_id", "window_start"], name="occurrence_of_window"),
             models.Index(fields=["window_start"], name="occurrence_age"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.rule} of {self.subject} at {self.seen_at:%Y-%m-%d %H:%M:%S}"
 
 
 @scoped()
@@ -60,15 +52,9 @@ class JobJudgement(JobRow):
     windows = models.JSONField()
     covered = models.JSONField(default=list, help_text="judged minutes of all its life")
     unknowns = MessagesField()
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id"], name="job_judgement_key")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.job_id} judged to {self.judged_to:%Y-%m-%d %H:%M:%S}"
+        constraints = [served_key("job_judgement")]
 
 
 WORST_FIRST = ("-severity_rank", "-last_seen", "-id")

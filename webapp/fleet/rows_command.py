@@ -1,10 +1,9 @@
 from argparse import ArgumentParser
 from typing import Any, ClassVar
 
-from django.core.management.base import CommandError
 from django.db.models import Model
 
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.filter_sets import OfJob, WrongParameters
 from webapp.lib.printing import json_line, print_lines
@@ -16,13 +15,9 @@ def job_named(cluster: str, job: str) -> JobCurrent:
     """``job`` is an id or a name. Raises ``CommandError``."""
     jobs = JobCurrent.objects.called(cluster, job)
     if not jobs:
-        raise CommandError(
-            f"There is no job {job} on a cluster called {cluster}.", returncode=REFUSED
-        )
+        raise CommandRefused(f"There is no job {job} on a cluster called {cluster}.")
     if len(jobs) > 1:
-        raise CommandError(
-            f"Several jobs of {cluster} are called {job}: give the id of one.", returncode=REFUSED
-        )
+        raise CommandRefused(f"Several jobs of {cluster} are called {job}: give the id of one.")
     return jobs[0]
 
 
@@ -31,6 +26,7 @@ class RowsCommand(PreparedCommand):
     filters: ClassVar[type[OfJob]]
     order: ClassVar[tuple[str, ...]]
     names: ClassVar[tuple[str, ...]]
+    refusals = (WrongParameters,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         for name, parameter in self.filters.parameters().items():
@@ -50,10 +46,7 @@ class RowsCommand(PreparedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         values = {name: options[name] for name in self.filters.parameters() if options.get(name)}
-        try:
-            rows = self.filters(values, self.model._default_manager.all()).checked()
-        except WrongParameters as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+        rows = self.filters(values, self.model._default_manager.all()).checked()
         self._check_cluster(options["cluster"])
         if options["job"]:
             rows = rows.filter(job_id__in=self._job_ids(options["job"], options["cluster"]))
@@ -67,7 +60,7 @@ class RowsCommand(PreparedCommand):
             or self.model._default_manager.filter(cluster=cluster).exists()
         )
         if not is_known:
-            raise CommandError(f"There is no cluster {cluster}.", returncode=REFUSED)
+            raise CommandRefused(f"There is no cluster {cluster}.")
 
     def _job_ids(self, job: str, cluster: str | None) -> list[str]:
         jobs = JobCurrent.objects.filter(cluster=cluster) if cluster else JobCurrent.objects.all()
@@ -78,5 +71,5 @@ class RowsCommand(PreparedCommand):
             return [job]
         ids = list(jobs.filter(name=job).values_list("job_id", flat=True))
         if not ids:
-            raise CommandError(f"There is no job with the id or name {job}.", returncode=REFUSED)
+            raise CommandRefused(f"There is no job with the id or name {job}.")
         return ids

@@ -24,7 +24,6 @@ class JobGrowth(JobRow):
     uploaded_bytes = models.FloatField(null=True)
     duration_ms_per_day = models.FloatField(null=True)
     days_to_timeout = models.FloatField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -33,9 +32,6 @@ class JobGrowth(JobRow):
             )
         ]
         indexes = [*(sort.index() for sort in SORTS.values())]
-
-    def __str__(self) -> str:
-        return f"{self.name or self.job_id} on {self.cluster} over {self.window_days} days"
 
 
 @scoped()
@@ -55,7 +51,6 @@ class Objective(models.Model):
     cluster = models.CharField(
         max_length=100,
         blank=True,
-        editable=False,
         help_text="that its matchers name; who sees it, sees this",
     )
     set_by = models.CharField(max_length=200)

@@ -1,6 +1,7 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 HOST_LENGTH = 300
 
@@ -15,19 +16,13 @@ class JobHost(JobRow):
     vertices = models.BigIntegerField()
     first_seen_at = models.DateTimeField()
     left_at = models.DateTimeField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id", "host"], name="job_host_key")
-        ]
+        constraints = [served_key("job_host")]
         indexes = [
             models.Index(fields=["host", "cluster", "id"], name="job_host_of_host"),
             models.Index(fields=["left_at"], name="job_host_left"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.subtasks} subtasks of {self.job_id} on {self.host}"
 
 
 @scoped()
@@ -83,22 +78,14 @@ class HostEvent(JobRow):
     checkpoint_id = models.BigIntegerField(null=True)
     trigger_time = models.DateTimeField(null=True)
     detail = models.TextField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "host", "at", "kind", "subject"], name="host_event_key"
-            )
-        ]
+        constraints = [served_key("host_event")]
         indexes = [
             models.Index(fields=["host", "-at", "-id"], name="host_event_of_host"),
             models.Index(fields=["-at", "-id"], name="host_event_newest"),
             models.Index(fields=["cluster", "-at", "-id"], name="host_event_of_cluster"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} on {self.host} at {self.at:%Y-%m-%d %H:%M:%S}"
 
 
 @scoped()
@@ -123,11 +110,7 @@ class TaskManagerLife(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "taskmanager_id", "life"], name="taskmanager_life_key"
-            )
-        ]
+        constraints = [served_key("taskmanager_life")]
         indexes = [
             models.Index(fields=["-ended_at", "-id"], name="taskmanager_life_ended"),
             models.Index(fields=["host", "-ended_at"], name="taskmanager_life_of_host"),

@@ -32,6 +32,8 @@ _PLAIN: dict[str, Callable[..., str]] = {
     "clock": instants.clock_text,
     "day_clock": instants.day_and_clock_text,
     "minute_of_day": instants.day_and_minute_text,
+    "age": instants.age_text,
+    "span": instants.span_text,
     "in_zone": shown_zone.rewritten,
 }
 for _name, _function in _PLAIN.items():
@@ -111,13 +113,10 @@ def _counts_any(value: Any) -> bool:
 
 
 @register.filter
-def age(instant: datetime | None, at: datetime) -> str:
-    return instants.age_text(instant, at)
-
-
-@register.filter
-def span(start: datetime | None, end: datetime | None) -> str:
-    return instants.span_text(start, end)
+def moment(instant: datetime | None, now: datetime | None = None) -> str:
+    """Day and time, or the age at ``now``, with the whole instant as title."""
+    text = instants.age_text(instant, now) if now else instants.day_and_clock_text(instant)
+    return format_html('<span title="{}">{}</span>', instants.instant_text(instant), text)
 
 
 @register.simple_tag(takes_context=True)

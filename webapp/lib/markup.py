@@ -9,6 +9,7 @@ from typing import Any
 
 from django.template import Context, Library, Node, NodeList
 from django.template.base import FilterExpression, Parser, Token, token_kwargs
+from django.templatetags.static import static
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
@@ -111,10 +112,20 @@ def table(parser: Parser, token: Token) -> Node:
 
 
 @register.simple_tag
-def th(name: str | int, css: str = "", title: str = "") -> SafeString:
+def styles(*names: str) -> SafeString:
+    """Links to ``static/css``."""
+    links = ((static(f"css/{name}.css"),) for name in names)
+    return format_html_join("", '<link rel="stylesheet" href="{}">', links)
+
+
+@register.simple_tag
+def th(name: str | int, css: str = "", title: str = "", hidden: bool = False) -> SafeString:
     values = {"class": css, "title": title and gettext(title)}
     attributes = _attributes({name: value for name, value in values.items() if value})
-    return format_html('<th scope="col"{}>{}</th>', attributes, name and gettext(str(name)))
+    content = name and gettext(str(name))
+    if hidden:
+        content = format_html('<span class="visually-hidden">{}</span>', content)
+    return format_html('<th scope="col"{}>{}</th>', attributes, content)
 
 
 @register.tag

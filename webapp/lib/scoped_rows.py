@@ -56,9 +56,13 @@ class JobRow(models.Model):
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
+    as_of = models.DateTimeField()
 
     class Meta:
         abstract = True
+
+    def __str__(self) -> str:
+        return f"{self._meta.verbose_name} of {self.job_id} on {self.cluster}"
 
     @property
     def key(self) -> JobKey:

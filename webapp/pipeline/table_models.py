@@ -26,62 +26,52 @@ class TableModel:
     each batch at the end of the transaction that loads them.
     """
 
-    table: ServingTable
+    name: str
     model: type[models.Model]
     derived: Mapping[str, Callable[[Row], object]] = field(default_factory=dict)
     later: tuple[str, ...] = ()
     after_load: Callable[[Sequence[Row]], None] | None = None
 
+    @property
+    def table(self) -> ServingTable:
+        return SERVING_TABLES[self.name]
 
-MODELS: dict[str, type[models.Model]] = {
-    "job_current": JobCurrent,
-    "checkpoint_fact": CheckpointFact,
-    "checkpoint_rollup": CheckpointRollup,
-    "pressure_window": PressureWindow,
-    "size_trend": SizeTrend,
-    "checkpoint_upload": CheckpointUpload,
-    "log_event": LogEvent,
-    "job_exception": JobException,
-    "job_annotation": JobAnnotation,
-    "job_start": JobStart,
-    "job_host": JobHost,
-    "host_event": HostEvent,
-    "taskmanager_life": TaskManagerLife,
-    "skipped_input": SkippedInput,
-    # In this order: see webapp.findings.loading.
-    "job_judgement": JobJudgement,
-    "finding_occurrence": FindingOccurrence,
-}
-DERIVED: dict[str, dict[str, Callable[[Row], object]]] = {
-    "job_current": {"trouble": trouble, "family": family}
-}
-LATER = {
-    "job_current": (
-        "health",
-        "health_state",
-        "judged_at",
-        "orphan_bytes",
-        "burn",
-        "burn_over_min",
-        "worst_finding_points",
-        "first_attempt_id",
-        "is_newest_attempt",
-    )
-}
-AFTER_LOAD: dict[str, Callable[[Sequence[Row]], None]] = {
-    "job_current": lambda rows: follow_links(link_loaded(rows)),
-    "checkpoint_fact": fresh_starts.take_up,
-    "job_host": loads.record_loaded,
-    "host_event": days.record_loaded,
-}
 
 SERVED: dict[str, TableModel] = {
-    name: TableModel(
-        SERVING_TABLES[name],
-        model,
-        DERIVED.get(name, {}),
-        LATER.get(name, ()),
-        AFTER_LOAD.get(name),
+    row.name: row
+    for row in (
+        TableModel(
+            "job_current",
+            JobCurrent,
+            derived={"trouble": trouble, "family": family},
+            later=(
+                "health",
+                "health_state",
+                "judged_at",
+                "orphan_bytes",
+                "burn",
+                "burn_over_min",
+                "worst_finding_points",
+                "first_attempt_id",
+                "is_newest_attempt",
+            ),
+            after_load=lambda rows: follow_links(link_loaded(rows)),
+        ),
+        TableModel("checkpoint_fact", CheckpointFact, after_load=fresh_starts.take_up),
+        TableModel("checkpoint_rollup", CheckpointRollup),
+        TableModel("pressure_window", PressureWindow),
+        TableModel("size_trend", SizeTrend),
+        TableModel("checkpoint_upload", CheckpointUpload),
+        TableModel("log_event", LogEvent),
+        TableModel("job_exception", JobException),
+        TableModel("job_annotation", JobAnnotation),
+        TableModel("job_start", JobStart),
+        TableModel("job_host", JobHost, after_load=loads.record_loaded),
+        TableModel("host_event", HostEvent, after_load=days.record_loaded),
+        TableModel("taskmanager_life", TaskManagerLife),
+        TableModel("skipped_input", SkippedInput),
+        # In this order: see webapp.findings.loading.
+        TableModel("job_judgement", JobJudgement),
+        TableModel("finding_occurrence", FindingOccurrence),
     )
-    for name, model in MODELS.items()
 }

@@ -3,6 +3,7 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 
 @scoped()
@@ -45,25 +46,13 @@ class PressureWindow(JobRow):
     emit_lag_ms = models.FloatField(null=True)
     watermark_lag_ms = models.FloatField(null=True)
     source_idle_ms = models.FloatField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "vertex_id", "window_start", "window_s"],
-                name="pressure_window_key",
-            )
-        ]
+        constraints = [served_key("pressure_window")]
         indexes = [
             models.Index(fields=["cluster", "job_id", "window_start"], name="pressure_of_job"),
             models.Index(fields=["window_start"], name="pressure_age"),
         ]
-
-    def __str__(self) -> str:
-        return (
-            f"pressure of {self.vertex_name or self.vertex_id} from "
-            f"{self.window_start:%Y-%m-%d %H:%M:%S}"
-        )
 
 
 @scoped()
@@ -84,7 +73,6 @@ class VertexHour(JobRow):
         null=True, help_text="of a source: most records that it had not read"
     )
     emit_lag_ms_max = models.FloatField(null=True, help_text="of a source: largest event-time lag")
-    as_of = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -96,6 +84,3 @@ class VertexHour(JobRow):
             models.Index(fields=["cluster", "job_id", "period_start"], name="vertex_hour_of_job"),
             models.Index(fields=["period_start"], name="vertex_hour_age"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.vertex_name or self.vertex_id} from {self.period_start:%Y-%m-%d %H:%M}"

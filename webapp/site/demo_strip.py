@@ -16,7 +16,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import Finding
 from webapp.fleet.demo import LABEL, LABEL_VALUE
 from webapp.fleet.models import OVER, Cluster, JobCurrent
-from webapp.fleet.sorting import WORST_FIRST
+from webapp.fleet.sorting import worst_first
 from webapp.lib.filters import words
 from webapp.lib.instants import epoch_ms
 from webapp.lib.quantities import bytes_text
@@ -40,9 +40,7 @@ def stops(clusters: Sequence[Cluster], now: datetime) -> list[Stop]:
 
 def _stops(names: Sequence[str], now: datetime) -> Iterator[Stop]:
     jobs = JobCurrent.objects.newest_attempts().with_status(now).filter(cluster__in=names)
-    order = "-sort_key" if WORST_FIRST.descending else "sort_key"
-    ranked = jobs.exclude(OVER).annotate(sort_key=WORST_FIRST.key).order_by(order, "-id")
-    if job := ranked.first():
+    if job := jobs.exclude(OVER).order_by(worst_first(), "-id").first():
         url = reverse("job", args=(job.cluster, job.job_id))
         yield Stop(gettext("Sickest job"), job.name or job.job_id, url)
     facts = CheckpointFact.objects.filter(cluster__in=names).order_by("-trigger_time")

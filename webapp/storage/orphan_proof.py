@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.core.management.base import CommandError
 
 from spark_jobs.storage_words import RECENT
-from webapp.config.preparation import REFUSED
+from webapp.config.preparation import CommandRefused
 from webapp.lib.storage_uris import canonical
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.models import RootFigures, StorageAudit, VerdictFigures
@@ -25,7 +24,7 @@ def find_figures(entered: str) -> RootFigures:
     figures = latest_of(uri)
     if figures is None:
         reason = f"No audit has looked at {uri}: run manage.py audit_storage {uri} first."
-        raise CommandError(reason, returncode=REFUSED)
+        raise CommandRefused(reason)
     return figures
 
 

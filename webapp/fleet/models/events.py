@@ -4,6 +4,7 @@ from django.db.models.functions import Cast, Coalesce
 
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 
 @scoped()
@@ -35,11 +36,7 @@ class LogEvent(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "process", "ts", "record_hash", "ordinal"], name="log_event_key"
-            )
-        ]
+        constraints = [served_key("log_event")]
         indexes = [
             models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="log_event_of_job"),
             models.Index(fields=["cluster", "-ts", "-id"], name="log_event_of_cluster"),
@@ -68,22 +65,13 @@ class JobException(JobRow):
     host = models.TextField(null=True)
     taskmanager_id = models.TextField(null=True)
     is_root = models.BooleanField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "ts", "task_key", "exception_name"],
-                name="job_exception_key",
-            )
-        ]
+        constraints = [served_key("job_exception")]
         indexes = [
             models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="exception_of_job"),
             models.Index(fields=["ts"], name="exception_age"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.exception_name} of {self.job_id} at {self.ts:%Y-%m-%d %H:%M:%S}"
 
 
 RESTARTS_OF_MARK = Coalesce(Cast(KT("detail__count"), models.BigIntegerField()), 1)
@@ -99,15 +87,7 @@ class JobAnnotation(JobRow):
     subject = models.CharField(max_length=300)
     label = MessageField(null=True)
     detail = models.JSONField(null=True)
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "at", "kind", "subject"], name="job_annotation_key"
-            )
-        ]
+        constraints = [served_key("job_annotation")]
         indexes = [models.Index(fields=["at"], name="annotation_age")]
-
-    def __str__(self) -> str:
-        return f"{self.label or self.kind} at {self.at:%Y-%m-%d %H:%M:%S}"

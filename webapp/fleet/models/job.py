@@ -14,6 +14,7 @@ from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.lib.badges import Badge
 from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
@@ -115,7 +116,6 @@ class JobCurrent(JobRow):
     flink_counts = models.JSONField(null=True)
     first_seen_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(null=True)
-    as_of = models.DateTimeField()
 
     trouble = models.PositiveSmallIntegerField(
         default=0, help_text="0 nothing known … 100 the job is gone; orders the fleet page"
@@ -165,9 +165,7 @@ class JobCurrent(JobRow):
     objects: ClassVar = JobCurrentQuerySet.as_manager()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id"], name="job_current_key")
-        ]
+        constraints = [served_key("job_current")]
         indexes = [
             *(sort.index() for sort in FLEET_SORTS.values()),
             # Covers the totals above the fleet table, so that counting never reads the wide rows.

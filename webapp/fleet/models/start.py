@@ -1,6 +1,7 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import JobRow, scoped
+from webapp.lib.serving_rows import served_key
 
 
 @scoped()
@@ -34,13 +35,7 @@ class JobStart(JobRow):
     held_up_ms = models.BigIntegerField()
     reported_by = models.CharField(max_length=16)
     detail = models.JSONField()
-    as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id", "at"], name="job_start_key")
-        ]
+        constraints = [served_key("job_start")]
         indexes = [models.Index(fields=["at"], name="start_age")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} of {self.job_id} at {self.at:%Y-%m-%d %H:%M:%S}"

@@ -119,7 +119,6 @@ class Migration(migrations.Migration):
                     "cluster",
                     models.CharField(
                         blank=True,
-                        editable=False,
                         help_text="that its matchers name; who sees it, sees this",
                         max_length=100,
                     ),

@@ -19,20 +19,18 @@ from webapp.alerting.models import Alert
 from webapp.charts.answers import answer_or_nothing
 from webapp.charts.over_time import Events, Line, bars, lines, running
 from webapp.charts.theme import ACCENT, UNKNOWN, WARN, Figure
-from webapp.checkpoints.querysets import state_trends
-from webapp.findings.health_trends import health_trends
-from webapp.findings.reasons import reasons
-from webapp.fleet.badges import HEALTH_GROUPS, VISIBILITY_BADGES, job_badge
+from webapp.fleet.badges import HEALTH_GROUPS, VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent, JobStart, LogEvent
 from webapp.fleet.models.job import HEAVY
-from webapp.fleet.sorting import WORST_FIRST
+from webapp.fleet.sorting import worst_first
 from webapp.fleet.totals import totals
 from webapp.hosts.charts import events_of
 from webapp.hosts.lives import ended_words, lost
 from webapp.hosts.models import HostLoad, TaskManagerLife
 from webapp.lib.filters import words
 from webapp.lib.timeranges import TimeRange, around, from_request, last_day
+from webapp.site.views.job_rows import job_rows
 
 JOBS_SHOWN, ALERTS_SHOWN, EVENTS_SHOWN = 12, 8, 20
 MOST_LIVES = MOST_STARTS = 5_000
@@ -80,10 +78,6 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     cluster = get_object_or_404(clusters, name=name)
     time_range = _page_range(request, cluster, now)
     start, end = time_range.from_time, time_range.to_time
-    jobs = list(_worst_jobs(name, now))
-    why = reasons(jobs)
-    healths = health_trends(jobs, start, end)
-    sizes = state_trends(jobs, start, end)
     alerts = Alert.objects.filter(cluster=name).open().order_by("-severity_rank", "-starts_at")
     shown_alerts = list(alerts.with_names()[: ALERTS_SHOWN + 1])
     lives = list(_lives(name, start, end)[:MOST_LIVES])
@@ -100,17 +94,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
         "totals": counts,
         "current": counts["total"] - counts["ended"],
         "health_groups": [group for slug, group in HEALTH_GROUPS.items() if slug != "ended"],
-        "jobs": [
-            (
-                job,
-                job_badge(job.status),
-                job.health_badge,
-                why.get((name, job.job_id)),
-                healths.get((name, job.job_id)),
-                sizes.get((name, job.job_id)),
-            )
-            for job in jobs
-        ],
+        "jobs": job_rows(_worst_jobs(name, now), time_range),
         "alerts": [(row, state_badge(row)) for row in shown_alerts[:ALERTS_SHOWN]],
         "more_alerts": len(shown_alerts) > ALERTS_SHOWN,
         "taskmanagers": len(living) if lives else None,
@@ -152,12 +136,11 @@ def _page_range(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRa
     return from_request(request, now, recorded)
 
 
-def _worst_jobs(cluster: str, now: datetime) -> Any:
+def _worst_jobs(cluster: str, now: datetime) -> list[JobCurrent]:
     jobs = JobCurrent.objects.newest_attempts().with_status(now).filter(cluster=cluster)
-    return (
+    return list(
         jobs.exclude(HEALTH_GROUPS["ended"].condition)
-        .annotate(sort_key=WORST_FIRST.key)
-        .order_by("sort_key", "id")
+        .order_by(worst_first(), "id")
         .defer(*HEAVY)[:JOBS_SHOWN]
     )
 

@@ -8,11 +8,8 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from webapp.checkpoints.querysets import state_trends
-from webapp.findings.health_trends import health_trends
-from webapp.findings.reasons import reasons
 from webapp.fleet import demo
-from webapp.fleet.badges import HEALTH_GROUPS, JOB_BADGES, job_badge
+from webapp.fleet.badges import HEALTH_GROUPS, JOB_BADGES
 from webapp.fleet.choices import UNWATCHED_STATUS
 from webapp.fleet.columns import FLEET_COLUMNS, headings
 from webapp.fleet.filters import JobFilters
@@ -27,6 +24,7 @@ from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, filter_form, searched
 from webapp.lib.timeranges import TimeRange, last_day
 from webapp.site.demo_strip import stops
+from webapp.site.views.job_rows import job_rows
 
 PAGE_SIZE = 50
 ENDED = "ended"
@@ -126,10 +124,7 @@ def _jobs(
     if filters.is_narrowed:
         jobs, matching = searched(jobs)
     listed = page(jobs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
-    span = time_range.from_time, time_range.to_time
     sort, descending = filters.sorting
-    why, healths = reasons(listed.rows), health_trends(listed.rows, *span)
-    sizes = state_trends(listed.rows, *span)
     return {
         "page": listed,
         "matching": matching,
@@ -137,15 +132,11 @@ def _jobs(
         "rows": [
             (
                 job,
-                job_badge(job.status),
-                job.health_badge,
-                why.get((job.cluster, job.job_id)),
+                *shown,
                 job.is_over or job.status == UNWATCHED_STATUS or job.cluster in recorded,
                 as_of(job, now),
-                healths.get((job.cluster, job.job_id)),
-                sizes.get((job.cluster, job.job_id)),
             )
-            for job in listed.rows
+            for job, *shown in job_rows(listed.rows, time_range)
         ],
     }
 

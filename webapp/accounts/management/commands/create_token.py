@@ -2,11 +2,10 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.utils import timezone
 
 from webapp.accounts.models import ApiToken, User
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
 
@@ -38,9 +37,9 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=options["user"], is_active=True).first()
         if user is None:
-            raise CommandError(f"There is no active user {options['user']}.", returncode=REFUSED)
+            raise CommandRefused(f"There is no active user {options['user']}.")
         if options["days"] < 0:
-            raise CommandError("--days must not be negative.", returncode=REFUSED)
+            raise CommandRefused("--days must not be negative.")
         expires_at = timezone.now() + timedelta(days=options["days"]) if options["days"] else None
         sees = grants.entered("\n".join(options["sees"])) if options["sees"] else None
         _token, text = ApiToken.objects.issue(

@@ -1,10 +1,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from webapp.accounts.models import User
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
 
@@ -38,21 +36,17 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=options["user"]).first()
         if user is None:
-            raise CommandError(f"There is no user {options['user']}.", returncode=REFUSED)
+            raise CommandRefused(f"There is no user {options['user']}.")
         lines = "\n".join(options["grants"])
         is_whole = options["everything"] or options["nothing"]
         if lines and is_whole:
-            raise CommandError("Give grants, or --everything, or --nothing.", returncode=REFUSED)
+            raise CommandRefused("Give grants, or --everything, or --nothing.")
         if is_whole or options["grants"]:
             if user.is_superuser and not options["everything"]:
-                raise CommandError(
-                    f"{user.username} is a superuser, who sees everything.", returncode=REFUSED
-                )
+                raise CommandRefused(f"{user.username} is a superuser, who sees everything.")
             matchers = grants.entered(lines)
             if options["grants"] and not matchers:
-                raise CommandError(
-                    "These grants say nothing; for no cluster, give --nothing.", returncode=REFUSED
-                )
+                raise CommandRefused("These grants say nothing; for no cluster, give --nothing.")
             user.sees = None if options["everything"] else matchers
             user.save(update_fields=["sees"])
         scope = "everything" if user.grants is None else "; or ".join(user.grants) or "nothing"

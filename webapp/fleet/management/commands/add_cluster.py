@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import models
 
 from ingest import source_registry
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.fleet.choices import AuthScheme, ClusterKind, LogStoreKind, LogStoreSignIn
 from webapp.fleet.connection_test import TestReport, check_connection
 from webapp.fleet.models import Cluster
@@ -103,7 +103,7 @@ class Command(PreparedCommand):
         try:
             cluster.full_clean()
         except ValidationError as error:
-            raise CommandError(refusal_text(error), returncode=REFUSED) from error
+            raise CommandRefused(refusal_text(error)) from error
         if not options["untested"]:
             report = check_connection(cluster)
             self._print(report)
@@ -130,26 +130,21 @@ class Command(PreparedCommand):
                 if cluster.kind == ClusterKind.LIVE
                 else "it is a recording; choose another name"
             )
-            raise CommandError(
-                f"There is a cluster {cluster.name} already: {hint}.", returncode=REFUSED
-            )
+            raise CommandRefused(f"There is a cluster {cluster.name} already: {hint}.")
         cluster.url, cluster.verify_tls = options["url"], not options["insecure"]
         for option, name in OPTIONS.items():
             setattr(cluster, name, options[_name(option)])
         kind, _, url = options["log_store"].partition(":")
         if kind not in LogStoreKind.values or bool(kind) != bool(url):
-            raise CommandError(
+            raise CommandRefused(
                 "--log-store must be loki:URL, elasticsearch:URL or opensearch:URL.",
-                returncode=REFUSED,
             )
         cluster.log_store_kind, cluster.log_store_url = kind, url
         for option, sign_in, schemes, variable in SIGN_INS:
             scheme, _, user = options[_name(option)].partition(":")
             if scheme not in schemes.values or bool(user) != (scheme == AuthScheme.BASIC):
                 *first, last = _spellings(schemes)
-                raise CommandError(
-                    f"{option} must be {', '.join(first)} or {last}.", returncode=REFUSED
-                )
+                raise CommandRefused(f"{option} must be {', '.join(first)} or {last}.")
             setattr(cluster, sign_in.scheme, scheme)
             setattr(cluster, sign_in.user, user)
             sign_in.store(cluster, _secret(option, variable) if needs_secret(scheme) else "")
@@ -195,9 +190,8 @@ def _secret(option: str, variable: str) -> str:
     elif not secret:
         secret = sys.stdin.readline().rstrip("\r\n")
     if not secret:
-        raise CommandError(
+        raise CommandRefused(
             f"Give the password, token or key for {option} in {variable}, on standard input or at "
             "the prompt.",
-            returncode=REFUSED,
         )
     return secret

@@ -11,7 +11,7 @@ from ingest.discovery.declared import read_declared
 from ingest.discovery.reading import read_sources
 from ingest.discovery.sources import DiscoverySource, Listing
 from ingest.errors import Refused
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import PreparedCommand
 from webapp.fleet.listed_clusters import Changes
 from webapp.pipeline.discovering import apply
 
@@ -42,9 +42,8 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path = options["file"] or settings.WEIR.sources
         if not path:
-            raise CommandError(
+            raise Refused(
                 "Nothing is declared: set WEIR_SOURCES to a file of sources, or give --file.",
-                returncode=REFUSED,
             )
         sources = read_declared(Path(path))
         listings = read_sources(sources)
@@ -59,8 +58,7 @@ class Command(PreparedCommand):
             self.stdout.write(_in_words(source, listing, changed))
         if any(listing.error for listing in listings):
             raise CommandError(
-                "Not every source could be read whole; clusters that it lacks are not removed.",
-                returncode=1,
+                "Not every source could be read whole; clusters that it lacks are not removed."
             )
 
 

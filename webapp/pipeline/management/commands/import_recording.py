@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 
 from ingest.errors import IngestError
 from ingest.recordings.importer import import_recording
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.fleet.models import Cluster
 from webapp.fleet.pipeline_status import disk_budget
 from webapp.fleet.registration import AlreadyRegistered, fingerprint, recording_cluster
@@ -20,6 +20,7 @@ class Command(PreparedCommand):
         "cluster. Then run run_pipeline to make it visible. A recording that was imported before is "
         "not imported again. Exit code 0, 1 if nothing in it could be used, 2 if it was refused."
     )
+    refusals = (AlreadyRegistered, IngestError)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("directory", type=Path, metavar="DIR")
@@ -36,17 +37,15 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         directory: Path = options["directory"]
         if not directory.is_dir():
-            raise CommandError(f"There is no folder {directory}.", returncode=REFUSED)
+            raise CommandRefused(f"There is no folder {directory}.")
         try:
             cluster = recording_cluster(options["cluster"])
-        except AlreadyRegistered as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
         except ValidationError as error:
-            raise CommandError(" ".join(error.messages), returncode=REFUSED) from error
+            raise CommandRefused(" ".join(error.messages)) from error
         if why := disk_budget.why_stopped():
-            raise CommandError(why, returncode=REFUSED)
+            raise CommandRefused(why)
         content = fingerprint(directory)
-        if cluster.fingerprint == content and _has_lake_data():
+        if cluster.fingerprint == content and any(commits().values()):
             self.stdout.write(f"{directory} was imported before as cluster {cluster.name}.")
             return
         try:
@@ -56,10 +55,10 @@ class Command(PreparedCommand):
                 lake(),
                 log_time_zone=options["log_time_zone"],
             )
-        except IngestError as error:
+        except IngestError:
             if not cluster.fingerprint:
                 cluster.delete()
-            raise CommandError(str(error), returncode=REFUSED) from error
+            raise
         Cluster.objects.filter(pk=cluster.pk).update(
             fingerprint=content, flink_version=summary.flink_version
         )
@@ -74,11 +73,4 @@ class Command(PreparedCommand):
             )
             self.stdout.write(f"Skipped, and listed on the pipeline page: {counts}.")
         if not summary.records.keys() - {"skips"}:
-            raise CommandError(f"Nothing in {directory} could be used.", returncode=1)
-
-
-def _has_lake_data() -> bool:
-    try:
-        return any(commits().values())
-    except IngestError as error:
-        raise CommandError(str(error), returncode=REFUSED) from error
+            raise CommandError(f"Nothing in {directory} could be used.")

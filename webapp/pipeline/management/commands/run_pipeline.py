@@ -68,13 +68,12 @@ class Command(PreparedCommand):
             try:
                 performed = perform(key, even_if_not_due=True, echo=self.say)
             except Exception as error:
-                raise CommandError(f"{key}: {describe(error)}", returncode=1) from error
+                raise CommandError(f"{key}: {describe(error)}") from error
             if performed.state != Performed.HELD:
                 break
             if time.monotonic() > deadline:
                 raise CommandError(
-                    f"{key}: another process did it for {wait_s:.0f} s; see the pipeline page.",
-                    returncode=1,
+                    f"{key}: another process did it for {wait_s:.0f} s; see the pipeline page."
                 )
             self.say(f"{key}: another process does it, waiting …")
             time.sleep(LOOK_AGAIN_S)

@@ -1,10 +1,9 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.utils import timezone
 
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.fleet.models import Cluster
 from webapp.lib.refusals import ActionRefused
 from webapp.push.models import issue
@@ -33,11 +32,10 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         cluster = Cluster.objects.filter(name=options["cluster"]).first()
         if cluster is None:
-            raise CommandError(
+            raise CommandRefused(
                 f"There is no cluster {options['cluster']}; add_cluster registers one.",
-                returncode=REFUSED,
             )
         if options["days"] < 0:
-            raise CommandError("--days must not be negative.", returncode=REFUSED)
+            raise CommandRefused("--days must not be negative.")
         _token, text = issue(cluster, options["name"][:100], options["days"], timezone.now())
         self.stdout.write(text)

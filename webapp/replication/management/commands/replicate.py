@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.fleet.rows_command import job_named
 from webapp.lib.command_line import command_line_name
 from webapp.lib.printing import print_document, print_lines
@@ -68,9 +68,9 @@ class Command(PreparedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["show"] and options["destination"]:
-            raise CommandError("--show changes nothing: leave out DESTINATION.", returncode=REFUSED)
+            raise CommandRefused("--show changes nothing: leave out DESTINATION.")
         if options["every"] is not None and not options["destination"]:
-            raise CommandError("--every is set with the DESTINATION.", returncode=REFUSED)
+            raise CommandRefused("--every is set with the DESTINATION.")
         job = job_named(options["cluster"], options["job"])
         if options["destination"]:
             register(
@@ -84,9 +84,7 @@ class Command(PreparedCommand):
             )
         replication = job_replication(job, timezone.now())
         if replication is None:
-            raise CommandError(
-                "No copy of this job was requested: name a DESTINATION.", returncode=REFUSED
-            )
+            raise CommandRefused("No copy of this job was requested: name a DESTINATION.")
         if options["stop"]:
             replication.replica.enabled = False
             replication.replica.save(update_fields=["enabled"])

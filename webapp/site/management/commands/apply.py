@@ -3,9 +3,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
-
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.lib.refusals import InputRefused
 
 DIFFERS = 1
@@ -42,10 +40,10 @@ class Command(PreparedCommand):
             self.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False))
             return
         if not options["directory"]:
-            raise CommandError("Name a directory with YAML files.", returncode=REFUSED)
+            raise CommandRefused("Name a directory with YAML files.")
         directory = Path(options["directory"])
         if not directory.is_dir():
-            raise CommandError(f"{directory} is not a directory.", returncode=REFUSED)
+            raise CommandRefused(f"{directory} is not a directory.")
         declarations = read_directory(directory)
         changes = find_changes(declarations)
         prune, shows_only = options["prune"], options["diff"]

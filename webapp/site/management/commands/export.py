@@ -3,9 +3,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from django.core.management.base import CommandError
 
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 
 
 class Command(PreparedCommand):
@@ -35,9 +34,8 @@ class Command(PreparedCommand):
             if entries:
                 documents[directory / f"{kind.name}.yaml"] = entries
         if existing := [str(path) for path in documents if path.exists()]:
-            raise CommandError(
+            raise CommandRefused(
                 f"Name another directory; this has {', '.join(existing)} already.",
-                returncode=REFUSED,
             )
         if not documents:
             self.stdout.write("There is nothing to export.")

@@ -4,11 +4,9 @@ import os
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from webapp.accounts.models import User
 from webapp.accounts.viewers import scope_of
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.lib import scopes
 from webapp.site.agents.views import MISSING_EXTRA, answer_tool
 
@@ -26,10 +24,10 @@ class Command(PreparedCommand):
         try:
             from webapp.site.agents.protocol import serve_stdio
         except ModuleNotFoundError:
-            raise CommandError(MISSING_EXTRA, returncode=REFUSED) from None
+            raise CommandRefused(MISSING_EXTRA) from None
         user = User.objects.filter(username=options["user"], is_active=True).first()
         if user is None:
-            raise CommandError(f"There is no user {options['user']}.", returncode=REFUSED)
+            raise CommandRefused(f"There is no user {options['user']}.")
         # One client asks one question after the other, so nothing waits for the blocked event loop.
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
         with scopes.within(scope_of(user)):

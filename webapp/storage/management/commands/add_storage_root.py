@@ -2,10 +2,9 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import CommandError
 from django.utils import timezone
 
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.fleet.models import Cluster
 from webapp.storage.auditing.work_keys import audit_now
 from webapp.storage.choices import RootKind
@@ -70,23 +69,19 @@ class Command(PreparedCommand):
         try:
             row = self._save(options)
         except ValidationError as error:
-            raise CommandError(" ".join(error.messages), returncode=REFUSED) from error
+            raise CommandRefused(" ".join(error.messages)) from error
         self.stdout.write(f"{row.uri} is registered; an audit is due now.")
         return None
 
     def _save(self, options: dict[str, Any]) -> StorageRoot:
         clusters = list(Cluster.objects.filter(name__in=options["cluster"]))
         if unknown := set(options["cluster"]) - {cluster.name for cluster in clusters}:
-            raise CommandError(
-                f"There is no cluster {', '.join(sorted(unknown))}.", returncode=REFUSED
-            )
+            raise CommandRefused(f"There is no cluster {', '.join(sorted(unknown))}.")
         row = find_root(options["uri"])
         if row is None:
             row = StorageRoot(uri=options["uri"])
         elif not options["replace"]:
-            raise CommandError(
-                f"{row.uri} is registered already; use --replace to change it.", returncode=REFUSED
-            )
+            raise CommandRefused(f"{row.uri} is registered already; use --replace to change it.")
         row.read_at, row.kind = options["read_at"], options["kind"]
         row.quarantine_uri = options["quarantine"]
         save(row, clusters)

@@ -5,13 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError
 from django.utils import timezone
 
 from ingest.errors import IngestError
 from ingest.storage.instants import refuse_future
 from spark_jobs.storage_words import LIVE, NOT_CLEANABLE, REASONS, VERDICTS
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.lib.printing import print_lines
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.storage.auditing import audit_request, loading
@@ -83,18 +82,17 @@ class Command(PreparedCommand):
     def _request(self, options: dict[str, Any]) -> audit_request.AuditRequest:
         guard_h = options["age_guard"] or settings.WEIR.storage_age_guard_h
         if guard_h < 24:
-            raise CommandError("--age-guard must be at least 24 hours.", returncode=REFUSED)
+            raise CommandRefused("--age-guard must be at least 24 hours.")
         if (options["at"] or options["listing"]) and len(options["roots"]) != 1:
-            raise CommandError("--at and --listing are for one ROOT: name it.", returncode=REFUSED)
+            raise CommandRefused("--at and --listing are for one ROOT: name it.")
         if options["roots"]:
             roots = audit_request.typed_roots(options["roots"], options["at"])
         else:
             rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
             roots = audit_request.registered_roots(rows, audit_request.unreachable_clusters())
         if not roots:
-            raise CommandError(
+            raise CommandRefused(
                 "No root is registered: name one, or add it with manage.py add_storage_root.",
-                returncode=REFUSED,
             )
         return audit_request.AuditRequest(
             roots,
@@ -112,9 +110,8 @@ def _instant(text: str) -> datetime | None:
     try:
         at = datetime.fromisoformat(text)
     except ValueError as error:
-        raise CommandError(
+        raise CommandRefused(
             f"--as-of {text!r} is no instant; give one such as 2026-11-21T04:12:00Z.",
-            returncode=REFUSED,
         ) from error
     return refuse_future(
         at if at.tzinfo else at.replace(tzinfo=timezone.get_default_timezone()),

@@ -1,10 +1,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from spark_jobs.storage_words import STATEMENTS
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import CommandRefused, PreparedCommand
 from webapp.lib.command_line import command_line_name
 from webapp.lib.refusals import InputRefused
 from webapp.storage.models import StorageStatement
@@ -41,7 +39,7 @@ class Command(PreparedCommand):
             self._take_back(options["take_back"])
         elif options["kind"]:
             if not options["subject"] and not options["job"]:
-                raise CommandError("Name a URI, or a --cluster and --job.", returncode=REFUSED)
+                raise CommandRefused("Name a URI, or a --cluster and --job.")
             stated = StatedSubject(
                 options["kind"], options["subject"], options["cluster"], options["job"]
             )
@@ -54,7 +52,7 @@ class Command(PreparedCommand):
     def _take_back(self, number: int) -> None:
         row = StorageStatement.objects.valid().filter(pk=number).first()
         if row is None:
-            raise CommandError(f"No statement {number} counts.", returncode=REFUSED)
+            raise CommandRefused(f"No statement {number} counts.")
         take_back(row, command_line_name())
         self.stdout.write(f"{row} is taken back.")
 
