@@ -169,7 +169,9 @@ def _headline(incident: Incident) -> str:
     jobs, notable = incident.jobs, incident.notable
     if worst := _symptom((incident.findings_of(jobs[0]) if jobs else []) or notable):
         # All attempts of a job count as one job.
-        first_ids = {job.key: (job.key[0], job.job.first_attempt_id or job.key[1]) for job in jobs}
+        first_ids: dict[tuple[str, str], tuple[str, str]] = {
+            job.key: (job.key[0], job.job.first_attempt_id or job.key[1]) for job in jobs
+        }
         keys = {job_of(presented) for presented in notable if presented.finding.job_id}
         troubled = {first_ids.get(key, key) for key in keys}
         count = len(set(first_ids.values()))
