@@ -342,7 +342,7 @@ def test_health_over_time_falls_where_something_was_found_and_is_unknown_where_n
     for of in (ill, unknown):
         covered(of, now - timedelta(hours=12), now)
     page = viewer.get("/")
-    trends = {row[0].pk: row[6] for row in page.context["rows"]}
+    trends = {row[0].pk: row[4] for row in page.context["rows"]}
     healths = [health for health, _tone in trends[ill.pk]]
     assert healths[0] is None and healths[-1] == 60 and 100 in healths
     assert healths.count(60) <= 3
