@@ -35,11 +35,11 @@ class Token(models.Model):
     """Tokens are random and long, so SHA-256 suffices."""
 
     name = models.CharField(max_length=100)
-    prefix = models.CharField(max_length=20)
-    digest = models.CharField(max_length=64, unique=True)
+    prefix = models.CharField(max_length=20, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
-    last_used_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         abstract = True

@@ -24,25 +24,31 @@ class User(AbstractUser):
     sees = models.JSONField(
         null=True,
         blank=True,
+        editable=False,
         help_text="grants (webapp.lib.grants); null: every cluster",
     )
     oidc_subject = models.CharField(
         max_length=255,
         null=True,
         unique=True,
+        editable=False,
         help_text="issuer and subject; null: a local account",
     )
     language = models.CharField(
         max_length=16,
         blank=True,
+        editable=False,
         help_text="a code of settings.LANGUAGES; empty: as the browser asks",
     )
     time_zone = models.CharField(
         max_length=64,
         blank=True,
+        editable=False,
         help_text="UTC, local (that of the browser) or an IANA name; empty: not chosen yet",
     )
-    session_epoch = models.PositiveIntegerField(default=0, help_text="raised to end all sessions")
+    session_epoch = models.PositiveIntegerField(
+        default=0, editable=False, help_text="raised to end all sessions"
+    )
 
     @property
     def role(self) -> Role:
@@ -137,6 +143,7 @@ class ApiToken(Token):
     sees = models.JSONField(
         null=True,
         blank=True,
+        editable=False,
         help_text="narrows what its user sees; null: not at all",
     )
 

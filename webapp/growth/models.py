@@ -51,6 +51,7 @@ class Objective(models.Model):
     cluster = models.CharField(
         max_length=100,
         blank=True,
+        editable=False,
         help_text="that its matchers name; who sees it, sees this",
     )
     set_by = models.CharField(max_length=200)

@@ -35,7 +35,7 @@ class Incident(models.Model):
     older one stays as a target of links.
     """
 
-    uid = models.CharField(max_length=40, unique=True, default=incident_uid)
+    uid = models.CharField(max_length=40, unique=True, default=incident_uid, editable=False)
     cluster = models.CharField(max_length=100, blank=True)
     job_id = models.CharField(max_length=64, blank=True)
     job_name = models.CharField(max_length=300, null=True)

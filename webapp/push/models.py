@@ -26,12 +26,13 @@ class PushToken(Token):
     """Allows to push logs and metrics of its cluster only."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="push_tokens")
-    lines = models.PositiveBigIntegerField(default=0, help_text="taken")
+    lines = models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")
     last_problem = MessageField(
         blank=True,
+        editable=False,
         help_text="why records were skipped or a request was refused, last",
     )
-    last_problem_at = models.DateTimeField(null=True)
+    last_problem_at = models.DateTimeField(null=True, editable=False)
 
     objects: ClassVar = PushTokenQuerySet.as_manager()
 

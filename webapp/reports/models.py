@@ -27,7 +27,7 @@ class IncidentReportQuerySet(models.QuerySet["IncidentReport"]):
 
 @scoped()
 class IncidentReport(models.Model):
-    uid = models.CharField(max_length=40, unique=True, default=new_report_uid)
+    uid = models.CharField(max_length=40, unique=True, default=new_report_uid, editable=False)
     title = MessageField(blank=True)
     jobs = models.JSONField(
         default=list,
@@ -37,6 +37,7 @@ class IncidentReport(models.Model):
     cluster = models.CharField(
         max_length=100,
         blank=True,
+        editable=False,
         help_text="all it says is of this one; empty: of the fleet",
     )
     start = models.DateTimeField()

@@ -87,6 +87,7 @@ class Migration(migrations.Migration):
                     "sees",
                     models.JSONField(
                         blank=True,
+                        editable=False,
                         help_text="grants (webapp.lib.grants); null: every cluster",
                         null=True,
                     ),
@@ -94,6 +95,7 @@ class Migration(migrations.Migration):
                 (
                     "oidc_subject",
                     models.CharField(
+                        editable=False,
                         help_text="issuer and subject; null: a local account",
                         max_length=255,
                         null=True,
@@ -104,6 +106,7 @@ class Migration(migrations.Migration):
                     "language",
                     models.CharField(
                         blank=True,
+                        editable=False,
                         help_text="a code of settings.LANGUAGES; empty: as the browser asks",
                         max_length=16,
                     ),
@@ -112,13 +115,16 @@ class Migration(migrations.Migration):
                     "time_zone",
                     models.CharField(
                         blank=True,
+                        editable=False,
                         help_text="UTC, local (that of the browser) or an IANA name; empty: not chosen yet",
                         max_length=64,
                     ),
                 ),
                 (
                     "session_epoch",
-                    models.PositiveIntegerField(default=0, help_text="raised to end all sessions"),
+                    models.PositiveIntegerField(
+                        default=0, editable=False, help_text="raised to end all sessions"
+                    ),
                 ),
                 (
                     "groups",
@@ -162,8 +168,8 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("name", models.CharField(max_length=100)),
-                ("prefix", models.CharField(max_length=20)),
-                ("digest", models.CharField(max_length=64, unique=True)),
+                ("prefix", models.CharField(editable=False, max_length=20)),
+                ("digest", models.CharField(editable=False, max_length=64, unique=True)),
                 (
                     "scope",
                     models.CharField(
@@ -180,13 +186,14 @@ class Migration(migrations.Migration):
                     "sees",
                     models.JSONField(
                         blank=True,
+                        editable=False,
                         help_text="narrows what its user sees; null: not at all",
                         null=True,
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("expires_at", models.DateTimeField(blank=True, null=True)),
-                ("last_used_at", models.DateTimeField(null=True)),
+                ("last_used_at", models.DateTimeField(editable=False, null=True)),
                 (
                     "user",
                     models.ForeignKey(

@@ -123,6 +123,7 @@ class Migration(migrations.Migration):
                     "cluster",
                     models.CharField(
                         blank=True,
+                        editable=False,
                         help_text="that its matchers name; who sees it, sees this",
                         max_length=100,
                     ),
@@ -157,6 +158,7 @@ class Migration(migrations.Migration):
                     "uid",
                     models.CharField(
                         default=webapp.alerting.models.alert.alert_uid,
+                        editable=False,
                         max_length=40,
                         unique=True,
                     ),

@@ -66,7 +66,7 @@ class Alert(models.Model):
     are copies from the finding at its last change or notice.
     """
 
-    uid = models.CharField(max_length=40, unique=True, default=alert_uid)
+    uid = models.CharField(max_length=40, unique=True, default=alert_uid, editable=False)
     cluster = models.CharField(max_length=100, blank=True)
     job_id = models.CharField(
         max_length=64, blank=True, help_text="the attempt on which it was seen last"

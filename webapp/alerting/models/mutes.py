@@ -25,6 +25,7 @@ class Silence(models.Model):
     cluster = models.CharField(
         max_length=100,
         blank=True,
+        editable=False,
         help_text="that its matchers name; who sees it, sees this",
     )
     reason = models.TextField()

@@ -119,6 +119,7 @@ class Migration(migrations.Migration):
                     "cluster",
                     models.CharField(
                         blank=True,
+                        editable=False,
                         help_text="that its matchers name; who sees it, sees this",
                         max_length=100,
                     ),

@@ -30,6 +30,7 @@ class Migration(migrations.Migration):
                     "uid",
                     models.CharField(
                         default=webapp.incidents.models.incident_uid,
+                        editable=False,
                         max_length=40,
                         unique=True,
                     ),

@@ -24,23 +24,24 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("name", models.CharField(max_length=100)),
-                ("prefix", models.CharField(max_length=20)),
-                ("digest", models.CharField(max_length=64, unique=True)),
+                ("prefix", models.CharField(editable=False, max_length=20)),
+                ("digest", models.CharField(editable=False, max_length=64, unique=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("expires_at", models.DateTimeField(blank=True, null=True)),
-                ("last_used_at", models.DateTimeField(null=True)),
+                ("last_used_at", models.DateTimeField(editable=False, null=True)),
                 (
                     "lines",
-                    models.PositiveBigIntegerField(default=0, help_text="taken"),
+                    models.PositiveBigIntegerField(default=0, editable=False, help_text="taken"),
                 ),
                 (
                     "last_problem",
                     webapp.lib.messages.fields.MessageField(
                         blank=True,
+                        editable=False,
                         help_text="why records were skipped or a request was refused, last",
                     ),
                 ),
-                ("last_problem_at", models.DateTimeField(null=True)),
+                ("last_problem_at", models.DateTimeField(editable=False, null=True)),
                 (
                     "cluster",
                     models.ForeignKey(

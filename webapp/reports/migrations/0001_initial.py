@@ -29,6 +29,7 @@ class Migration(migrations.Migration):
                     "uid",
                     models.CharField(
                         default=webapp.reports.models.new_report_uid,
+                        editable=False,
                         max_length=40,
                         unique=True,
                     ),
@@ -46,6 +47,7 @@ class Migration(migrations.Migration):
                     "cluster",
                     models.CharField(
                         blank=True,
+                        editable=False,
                         help_text="all it says is of this one; empty: of the fleet",
                         max_length=100,
                     ),
