@@ -115,6 +115,8 @@ TERMS = frozenset(
         "opsgenie",
         "discord",
         "telegram",
+        "microsoft",
+        "jira",
         "mattermost",
         "dingtalk",
         "feishu",
@@ -256,10 +258,10 @@ NAMES = frozenset(
 MADE_UP = re.compile(
     "Its input is full while its output is almost empty, on all 4 subtasks|Profile a slow-enrich "
     "task thread|largest of 4 subtasks|(upstream )?held back|input buffers in use|busy|restart "
-    "1|no space|Alert fired: slow-enrich|the whole job",
+    "1|no space|Alert fired: slow-enrich|the whole job|Jira Service Management|incident[.]io",
     re.IGNORECASE,
 )
-"""What rows of these tests say for themselves, and no rule does."""
+"""What rows of these tests say for themselves, and no rule does; products of several words."""
 
 
 def test_every_kind_of_log_event_has_words_in_chinese() -> None:

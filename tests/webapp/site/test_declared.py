@@ -463,8 +463,9 @@ def test_a_difference_that_apply_would_refuse_is_refused(apply: Apply) -> None:
 
 
 def test_rows_in_no_file_alone_are_no_difference(apply: Apply) -> None:
-    apply(everything())
-    assert "--prune" in apply(everything() | {"objectives": []}, "--diff")
+    document = everything()
+    apply(document)
+    assert "--prune" in apply(document | {"objectives": []}, "--diff")
     assert Objective.objects.exists()
 
 

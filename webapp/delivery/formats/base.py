@@ -67,4 +67,9 @@ def json_body(document: Mapping[str, Any] | list[Any]) -> bytes:
     return text.replace("\\u0000", "\\ufffd").encode(errors="replace")
 
 
+def json_size(text: str) -> int:
+    """Bytes of ``text`` in a body."""
+    return len(json_body([text]))
+
+
 JSON = {"content-type": "application/json; charset=utf-8"}

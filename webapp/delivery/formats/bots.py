@@ -60,8 +60,9 @@ def pause_in(body: bytes) -> str:
     answer = fields_of(body)
     inner = answer.get("parameters")
     seconds = (inner if isinstance(inner, dict) else answer).get("retry_after")
-    is_valid = isinstance(seconds, (int, float)) and 0 <= seconds < 1e9
-    return str(math.ceil(seconds)) if is_valid else ""
+    if isinstance(seconds, (int, float)) and 0 <= seconds < 1e9:
+        return str(math.ceil(seconds))
+    return ""
 
 
 def code_is_zero(*names: str) -> Callable[[bytes], str]:

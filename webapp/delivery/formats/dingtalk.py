@@ -6,7 +6,7 @@ import hmac
 from datetime import datetime
 from urllib.parse import quote
 
-from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
+from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body, json_size
 from webapp.delivery.formats.bots import code_is_zero, linked_block, widened, with_query
 from webapp.delivery.formats.texts import cut, cut_bytes, fit_texts
 from webapp.delivery.notices import Notice
@@ -21,7 +21,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = cut(title_of(notice), 120)
     # In DingTalk's Markdown, only two spaces and a line end begin a new line.
     text = f"### Weir: {widened(title)}\n\n" + fit_texts(
-        notice, linked_block, MOST_BYTES, _bytes
+        notice, linked_block, MOST_BYTES, json_size
     ).replace("\n", "  \n")
     message = {"title": f"Weir: {title}", "text": cut_bytes(text, MOST_BYTES)}
     document = {"msgtype": "markdown", "markdown": message, "at": {"isAtAll": False}}
@@ -39,10 +39,6 @@ def signed_url(url: str, secret: str, at: datetime) -> str:
 def signature(secret: str, timestamp_ms: int) -> str:
     signed = f"{timestamp_ms}\n{secret}".encode()
     return base64.b64encode(hmac.new(secret.encode(), signed, hashlib.sha256).digest()).decode()
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode(errors="replace"))
 
 
 FORMAT = Format(

@@ -6,7 +6,7 @@ import hmac
 from datetime import datetime
 from typing import Any
 
-from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
+from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body, json_size
 from webapp.delivery.formats.bots import code_is_zero
 from webapp.delivery.formats.texts import block, cut, cut_bytes, fit_texts, line, mark
 from webapp.delivery.notices import RESOLVED, Notice, NoticeAlert
@@ -20,7 +20,7 @@ _COLOURS = {"critical": "red", "warning": "orange", "info": "blue", RESOLVED: "g
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     half = MOST_BYTES // 2
-    text = fit_texts(notice, _block, half, lambda text: len(json_body([text])))
+    text = fit_texts(notice, _block, half, json_size)
     lead = leading(notice)
     elements: list[dict[str, Any]] = [
         {"tag": "div", "text": {"tag": "plain_text", "content": cut_bytes(text, half)}}

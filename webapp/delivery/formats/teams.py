@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
+from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body, json_size
 from webapp.delivery.formats.bots import linked_block, widened
 from webapp.delivery.formats.texts import cut, cut_bytes, fit_texts
 from webapp.delivery.notices import RESOLVED, Notice
@@ -25,7 +25,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
         notice,
         partial(linked_block, bullet="• "),
         MOST_BYTES,
-        lambda text: len(json_body([_in_paragraphs(text)])),
+        lambda text: json_size(_in_paragraphs(text)),
     )
     title = {"size": "large", "weight": "bolder", "color": _COLOURS[severity_of(notice)]}
     card = {
