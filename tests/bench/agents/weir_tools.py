@@ -2,6 +2,7 @@
 is asked.
 """
 
+import io
 import tempfile
 from datetime import datetime
 from pathlib import Path
@@ -41,6 +42,6 @@ def watched(recorded: Recorded, name: str) -> WeirTools:
         read = Recording(Path(folder), name).read()
         observed = [one for piece, _bytes in read for one in piece]
         lake().append(sorted(observed, key=lambda one: one.observed_at))
-        call_command("run_pipeline", verbosity=0)
+        call_command("run_pipeline", stdout=io.StringIO())
         evaluate(recorded.at)
     return WeirTools(recorded.at)
