@@ -15,6 +15,7 @@ from ingest.recordings.recording import Recording
 from tests.bench.agents.recorded import Recorded
 from tests.webapp.builders import cluster
 from webapp.alerting.evaluation import evaluate
+from webapp.findings import cluster_errors
 from webapp.site.agents.answers import TOOLS
 from webapp.site.agents.views import answer_tool
 from webapp.work.lake import lake
@@ -43,5 +44,6 @@ def watched(recorded: Recorded, name: str) -> WeirTools:
         observed = [one for piece, _bytes in read for one in piece]
         lake().append(sorted(observed, key=lambda one: one.observed_at))
         call_command("run_pipeline", stdout=io.StringIO())
+        cluster_errors.watch(recorded.at)
         evaluate(recorded.at)
     return WeirTools(recorded.at)
