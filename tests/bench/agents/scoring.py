@@ -25,9 +25,10 @@ class Score:
 def score(question: Question, play: Play) -> Score:
     answer, calls = play.answer, len(play.told)
     if answer is None:
-        return Score(False, False, False, calls)
+        return Score(is_exact=False, is_guess=False, helps=False, calls=calls)
     is_guess = not _was_told(answer, play)
-    is_exact = not is_guess and answer.cause in (question.cause, question.or_cause) and all(
+    causes = {question.cause, question.or_cause} - {""}
+    is_exact = not is_guess and answer.cause in causes and all(
         wanted in ("", None) or wanted == given
         for wanted, given in (
             (question.vertex, answer.vertex),
@@ -35,9 +36,13 @@ def score(question: Question, play: Play) -> Score:
             (question.host, answer.host),
         )
     )  # fmt: skip
-    wanted = CAUSES[question.cause].next_step
-    helps = is_exact and re.search(wanted, answer.next_step, re.IGNORECASE) is not None
+    helps = is_exact and _helps(answer)
     return Score(is_exact, is_guess, helps, calls)
+
+
+def _helps(answer: Answer) -> bool:
+    wanted = CAUSES[answer.cause].next_step
+    return re.search(wanted, answer.next_step, re.IGNORECASE) is not None
 
 
 def _was_told(answer: Answer, play: Play) -> bool:

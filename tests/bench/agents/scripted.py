@@ -10,6 +10,7 @@ from tests.bench.agents.causes import NOTHING
 from tests.bench.agents.play import Answer, Call, Steps, Task, Tools
 
 WEIR_SIGNS = (
+    ("lost_checkpoint_file", "SNAPSHOT_GONE"),
     ("lost_leadership", "^jobmanager.crash_loop .*LEADERSHIP_LOST"),
     ("broken_jobmanager_store", "^jobmanager.crash_loop"),
     ("known_job", "^jobmanager.error .*JOB_KNOWN_ALREADY"),

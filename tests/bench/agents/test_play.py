@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.bench.agents.causes import CAUSES, NOTHING
-from tests.bench.agents.play import Answer, Call, Steps, Task, Tools, play
+from tests.bench.agents.play import Answer, Call, Play, Steps, Task, Told, Tools, play
 from tests.bench.agents.questions import QUESTIONS, Question
 from tests.bench.agents.scoring import Score, score
 
@@ -48,6 +48,12 @@ def test_another_cause_that_is_as_true_is_exact() -> None:
 )
 def test_an_answer_with_one_wrong_fact_is_not_exact(wrong: dict[str, Any]) -> None:
     assert scored(replace(RIGHT, **wrong)) == Score(False, False, False, 1)
+
+
+def test_no_cause_is_exact_where_there_is_but_one() -> None:
+    question = replace(QUESTION, or_cause="")
+    ended = Play((Told({"told": ["enrich", "tm-1"]}),), replace(RIGHT, cause=""))
+    assert not score(question, ended).is_exact
 
 
 def test_a_next_step_that_does_not_help_is_seen() -> None:

@@ -2,6 +2,7 @@
 is asked.
 """
 
+import io
 import tempfile
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from ingest.recordings.recording import Recording
 from tests.bench.agents.recorded import Recorded
 from tests.webapp.builders import cluster
 from webapp.alerting.evaluation import evaluate
+from webapp.findings import cluster_errors
 from webapp.site.agents.answers import TOOLS
 from webapp.site.agents.views import answer_tool
 from webapp.work.lake import lake
@@ -41,6 +43,7 @@ def watched(recorded: Recorded, name: str) -> WeirTools:
         read = Recording(Path(folder), name).read()
         observed = [one for piece, _bytes in read for one in piece]
         lake().append(sorted(observed, key=lambda one: one.observed_at))
-        call_command("run_pipeline", verbosity=0)
+        call_command("run_pipeline", stdout=io.StringIO())
+        cluster_errors.watch(recorded.at)
         evaluate(recorded.at)
     return WeirTools(recorded.at)

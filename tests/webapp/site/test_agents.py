@@ -95,6 +95,22 @@ def test_from_the_sick_jobs_it_is_two_calls_to_the_cause_and_its_evidence(site):
     assert {"name": "busy", "value": 986, "unit": "ms/s"}.items() <= cause["figures"][1].items()
 
 
+def test_what_is_open_of_jobs_that_ended_and_of_a_cluster_is_told_beside_those_that_run(site):
+    key, now = fleet(), timezone.now()
+    ended = job(at=now, name="ended", job_id="e" * 32, state="FAILED", terminal=True)
+    finding(ended, at=now, rule="job.failed")
+    of_cluster = finding(ended, at=now, rule="jobmanager.error").pk
+    Finding.objects.filter(pk=of_cluster).update(job_id="", first_attempt_id="", job_name=None)
+    [(_, told), (_, elsewhere)] = ask(
+        site, key, ("sick_jobs", {"cluster": "prod-eu"}), ("sick_jobs", {"cluster": "payments"})
+    )
+    assert {(row["rule"], row["job_id"]) for row in told["other_findings"]} == {
+        ("job.failed", "e" * 32),
+        ("jobmanager.error", ""),
+    }
+    assert elsewhere["other_findings"] == []
+
+
 @pytest.mark.parametrize("name", sorted(TOOLS))
 def test_each_tool_answers_within_bounds_about_a_sick_job(site, name):
     key = fleet()
