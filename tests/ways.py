@@ -36,7 +36,7 @@ METRICS_OF_TASKS = re.compile(
 """What a JobManager beside a Prometheus is not asked for."""
 
 PART = re.compile(
-    r"(?:(min|max|sum) by \(__name__, task_id\) "
+    r"(?:(min|max|sum) by \(__name__, task_id, topic, partition\) "
     r'\()?\{__name__=~"([^"]*)"(?:,job_id="([0-9a-f]+)")?\}\)?'
 )
 """Of a query: what is put together, of which names and job."""
@@ -138,7 +138,7 @@ class Series:
             for found in PART.finditer(asked["query"])
             for one in self._part(*found.groups(), int(asked["start"]), int(asked["end"]))
         ]
-        assert not re.sub(" or on [(]__name__, task_id[)] ", "", PART.sub("", asked["query"])), (
+        assert not re.sub(" or on [(]__name__, task_id, topic, partition[)] ", "", PART.sub("", asked["query"])), (
             "the query is not understood as a whole"
         )
         return {"status": "success", "data": {"resultType": "matrix", "result": result}}

@@ -61,6 +61,9 @@ class Rule:
     fed_by: str = ""
     judge: Callable[[Any, Limits], Iterable[Finding]] = lambda sample, limits: ()
 
+    # Templates of Django call what can be called, unless it has this.
+    do_not_call_in_templates = True
+
     def __call__(self, judge: JudgeT) -> JudgeT:
         """Registers the rule; decorates the function that judges."""
         if self.id in RULES:
