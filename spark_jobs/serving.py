@@ -202,7 +202,7 @@ CHECKPOINT_FACT = _served(
     *columns("""
         final flag!: false only for in_progress
         exception text: stack trace of the failure, cut at 16 KiB
-        sources text: which sources have it: rest, log or rest+log
+        sources text: which have it, joined by +: rest, log, span (Flink's spans or events)
     """),
     final="final",
 )
@@ -316,6 +316,7 @@ LOG_EVENT_FIELDS = (
     "to_state",
     "reason_text",
     "state_bytes",
+    "checkpointed_bytes",
     "duration_ms",
     "alignment_ms",
     "path",
@@ -382,7 +383,7 @@ JOB_START = _served(
         held_up_ms int!: from when all other tasks ran until the last straggler ran
         reported_by text!: rest or log
         detail json!: {slowest: of the slowest tasks, with the ms of each phase, and of deploy
-            plus restore (own_ms)}
+            plus restore (own_ms); initialization: of Flink's span, where it was pushed}
     """),
 )
 

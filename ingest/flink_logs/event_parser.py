@@ -69,6 +69,7 @@ INT_FIELDS = frozenset(
         "parallelism",
         "attempt",
         "state_bytes",
+        "checkpointed_bytes",
         "duration_ms",
         "alignment_ms",
         "timeout_ms",

@@ -37,6 +37,7 @@ class LogEvent:
     reason: str | None = None
     reason_text: str | None = None
     state_bytes: int | None = None
+    checkpointed_bytes: int | None = None
     duration_ms: int | None = None
     timeout_ms: int | None = None
     alignment_ms: int | None = None

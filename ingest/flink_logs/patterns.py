@@ -508,6 +508,31 @@ _JOB_PATTERNS = (
     Pattern("partition_state_request", "1.9+", r"Error while requesting partition state"),
 )
 
+_REPORTED_PATTERNS = tuple(
+    Pattern(kind, "1.20+, written by ingest.pushed.flink_reports", rf"Flink reported {line}")
+    for kind, line in (
+        (
+            "checkpoint_reported",
+            rf"checkpoint {CHECKPOINT} of job {JOB} as {STATE:to_state}(?:, triggered @ "
+            rf"{INT:trigger_time})?(?:, in {MS:duration_ms} ms)?(?:, full {INT:state_bytes} bytes)?"
+            rf"(?:, written {INT:checkpointed_bytes} bytes)?(?:, type '(?P<checkpoint_type>[^'\n]*)')?"
+            rf"(?:, name {REST:job_name})?",
+        ),
+        (
+            "initialization_reported",
+            rf"the initialization of job {JOB} as {STATE:to_state}(?: from checkpoint "
+            rf"{CHECKPOINT})?(?:, full {INT:state_bytes} bytes)?, in {MS:duration_ms} ms "
+            rf"\(longest/sum over subtasks\): {REST:reason_text}",
+        ),
+        ("failure_reported", rf"a failure of job {JOB}: {REST:reason_text}"),
+        (
+            "job_state",
+            rf"the state of job {JOB} as {STATE:to_state}(?:, name {REST:job_name})?",
+        ),
+        ("tasks_state", rf"the state of all tasks of job {JOB} as {STATE:to_state}"),
+    )
+)
+
 _TASKMANAGER_PATTERNS = (
     Pattern(
         # The producer did not have the partition yet.
@@ -823,6 +848,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _TASK_PATTERNS
     + _CHECKPOINT_PATTERNS
     + _JOB_PATTERNS
+    + _REPORTED_PATTERNS
     + _TASKMANAGER_PATTERNS
     + _PROCESS_PATTERNS
 )

@@ -1,11 +1,31 @@
 """The adaptive scheduler restarts a job as a new graph: the log says CANCELLING, CANCELED, then
 CREATED to RUNNING. Other schedulers log RESTARTING.
+
+Flink's events report the states again, without the state before: one that a log has is left out.
 """
 
 from spark_jobs.fold.rows import Row, RowList, grouped, ordered
 
 RECREATED = "CREATED"
 _JOB_KINDS = ("job_state", "job_terminal", "job_submitted")
+SAME_MS = 1_000
+
+
+def job_states(events: RowList) -> RowList:
+    """Events as in the log of a scheduler that restarts jobs, each state of the job once."""
+    restarts = as_restarts(events)
+    states = [event for event in restarts if event["kind"] == "job_state"]
+    logged = [event for event in states if event["from_state"] is not None]
+    repeated = {
+        id(event)
+        for event in states
+        if event["from_state"] is None
+        and any(
+            line["to_state"] == event["to_state"] and abs(line["ts"] - event["ts"]) <= SAME_MS
+            for line in logged
+        )
+    }
+    return [event for event in restarts if id(event) not in repeated] if repeated else restarts
 
 
 def as_restarts(events: RowList) -> RowList:

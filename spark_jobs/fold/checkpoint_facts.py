@@ -1,4 +1,9 @@
-"""Checkpoint facts, one for each checkpoint in REST or a log."""
+"""Checkpoint facts, one for each checkpoint in REST, a log, or Flink's spans and events.
+
+Where they disagree, REST has each value that it knows, and all that is known of single subtasks. A
+span has what REST lacks: the outcome, duration and sizes of a checkpoint that REST never had as
+ended, because more than its history ended between two readings or the JobManager was lost.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -116,6 +121,9 @@ def _fact(
     ended = outcome(key[1], rest, logged, job.life)
     is_settled = ended.outcome != "in_progress"
     figures = last_figures(rest_rows) if is_settled else {name: rest[name] for name in FIGURES}
+    figures |= {
+        name: first_known(figures[name], value) for name, value in logged.span.figures.items()
+    }
     phases = checkpoint_phases(vertices, key[1], job.hosts, is_settled, job.sources)
     is_savepoint = first_known(rest["is_savepoint"], logged.is_savepoint)
     full, uploaded = sizes(figures, logged, is_savepoint, job.writing)
@@ -158,10 +166,16 @@ def _fact(
         "exception": trace and shortened(trace, log.EXCEPTION_CHARS),
         "sources": "+".join(
             name
-            for name, as_of in (("rest", rest_as_of), ("log", logged.as_of))
+            for name, as_of in (
+                ("rest", rest_as_of),
+                ("log", logged.as_of),
+                ("span", logged.span.as_of),
+            )
             if as_of is not None
         ),
-        "as_of": largest(rest_as_of, logged.as_of, ended.ending and ended.ending.as_of),
+        "as_of": largest(
+            rest_as_of, logged.as_of, logged.span.as_of, ended.ending and ended.ending.as_of
+        ),
     }
 
 
@@ -171,7 +185,8 @@ def _times(
     end_to_end_ms = first_known(figures["end_to_end_ms"], logged.completed_ms)
     end_time = None
     if ended.is_completed:
-        end_time = logged.completed_at if end_to_end_ms is None else trigger_time + end_to_end_ms
+        completed_at = first_known(logged.completed_at, logged.span.at)
+        end_time = completed_at if end_to_end_ms is None else trigger_time + end_to_end_ms
     elif ended.is_lost:
         job_ended_at = ended.ending.ended_at if ended.ending else None
         end_time = first_known(

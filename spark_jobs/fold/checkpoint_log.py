@@ -16,14 +16,14 @@ from spark_jobs.fold.rows import (
     ordered,
     rank,
 )
-from spark_jobs.fold.triggers import TRIGGERED
+from spark_jobs.fold.triggers import REPORTED, TRIGGERED
 
 COMPLETED = "checkpoint_completed"
 DECLINED = "checkpoint_declined"
 EXPIRED = "checkpoint_expired"
 LATE = "late_message"
 FAILED = ("checkpoint_failed", "trigger_failed", "checkpoint_discarded")
-KINDS_OF_CHECKPOINT = (TRIGGERED, COMPLETED, DECLINED, EXPIRED, LATE, *FAILED)
+KINDS_OF_CHECKPOINT = (TRIGGERED, COMPLETED, DECLINED, EXPIRED, LATE, REPORTED, *FAILED)
 """Lines about a restore also have a checkpoint id, but of the restored snapshot."""
 
 DECLINES_KEPT = 50
@@ -52,6 +52,27 @@ class Report(NamedTuple):
 NOT_REPORTED = Report()
 
 
+class Span(NamedTuple):
+    """What Flink's spans and events of the checkpoint have: the outcome and figures of the whole
+    checkpoint. ``at``: the last acknowledgement.
+    """
+
+    status: str | None = None
+    at: int | None = None
+    end_to_end_ms: int | None = None
+    state_bytes: int | None = None
+    checkpointed_bytes: int | None = None
+    as_of: int | None = None
+
+    @property
+    def figures(self) -> Row:
+        return {name: getattr(self, name) for name in _SPAN_FIGURES}
+
+
+_SPAN_FIGURES = ("end_to_end_ms", "state_bytes", "checkpointed_bytes")
+NO_SPAN = Span()
+
+
 @dataclass(frozen=True)
 class CheckpointLog:
     triggered_at: int | None = None
@@ -66,6 +87,7 @@ class CheckpointLog:
     decline: Report = NOT_REPORTED
     declined: RowList = field(default=(), repr=False)
     late: RowList = field(default=(), repr=False)
+    span: Span = NO_SPAN
     as_of: int | None = None
 
 
@@ -74,18 +96,21 @@ NOTHING_LOGGED = CheckpointLog()
 
 def checkpoint_log(lines: Rows) -> CheckpointLog:
     distinct = newest_by(lines, LINE, ("observed_at",))
-    events = ordered(distinct, "ts", "process", "record_hash", "ordinal")
-    if not events:
+    in_order = ordered(distinct, "ts", "process", "record_hash", "ordinal")
+    spans = [event for event in in_order if event["kind"] == REPORTED]
+    events = [event for event in in_order if event["kind"] != REPORTED]
+    if not in_order:
         return NOTHING_LOGGED
     by_kind = {
         kind: [event for event in events if event["kind"] == kind]
         for kind in (TRIGGERED, COMPLETED, EXPIRED, DECLINED, LATE)
     }
     triggered, completed, declined = by_kind[TRIGGERED], by_kind[COMPLETED], by_kind[DECLINED]
-    flags = [event["is_savepoint"] for event in triggered if event["is_savepoint"] is not None]
+    typed = [*triggered, *spans]
+    flags = [event["is_savepoint"] for event in typed if event["is_savepoint"] is not None]
     return CheckpointLog(
         triggered_at=_first(triggered, "ts"),
-        checkpoint_type=_first(triggered, "checkpoint_type"),
+        checkpoint_type=_first(typed, "checkpoint_type"),
         is_savepoint=any(flags) if flags else None,
         completed_at=_first(completed, "ts"),
         completed_bytes=largest(*(event["state_bytes"] for event in completed)),
@@ -98,6 +123,7 @@ def checkpoint_log(lines: Rows) -> CheckpointLog:
         decline=_report(declined),
         declined=declined,
         late=by_kind[LATE],
+        span=_span(spans),
         as_of=largest(*(event["observed_at"] for event in events)),
     )
 
@@ -164,6 +190,15 @@ def _report(events: RowList) -> Report:
         first_known(*map(_reason, events)),
         _first(events, "reason_text"),
         _first(events, "detail"),
+    )
+
+
+def _span(events: RowList) -> Span:
+    return Span(
+        _first(events, "to_state"),
+        _first(events, "ts"),
+        *(_first(events, name) for name in ("duration_ms", *_SPAN_FIGURES[1:])),
+        largest(*(event["observed_at"] for event in events)),
     )
 
 

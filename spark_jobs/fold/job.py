@@ -13,7 +13,7 @@ from ingest.job_states import NOT_LISTED
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.window_contents import OVER_STATES, PENDING, WINDOW_MS
 from spark_jobs.fold import retention
-from spark_jobs.fold.adaptive_restarts import as_restarts
+from spark_jobs.fold.adaptive_restarts import job_states
 from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.checkpoint_facts import JobSurroundings
 from spark_jobs.fold.checkpoint_log import Names
@@ -98,7 +98,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
             ),
         )
     facts = list(folded.known.values())
-    job_events, older_events = as_restarts(events), as_restarts(state.events)
+    job_events, older_events = job_states(events), job_states(state.events)
     state = replace(
         state,
         outages=outages(job_events, before.events, before.outages),

@@ -1,6 +1,7 @@
 """How a checkpoint ended, by the most certain source: a reported completion, log lines of expiry
-and decline, REST's failure, a general failure line of the log, the job's end. It failed if a task
-or its job failed; a cancel, a stop or a job that ended well aborted it.
+and decline, REST's failure, a general failure line of the log, the job's end, a span's failure,
+which has no reason. It failed if a task or its job failed; a cancel, a stop or a job that ended well
+aborted it.
 """
 
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from ingest.flink_logs.reasons import PREFLIGHT, REASON_OF_TEXT, reason_of
 from ingest.job_states import NOT_LISTED
 from spark_jobs.diagnosis import checkpoint_reasons
+from spark_jobs.fold.checkpoint_by_rest import is_final
 from spark_jobs.fold.checkpoint_log import CheckpointLog
 from spark_jobs.fold.endings import Ending, ending_between, first_ending
 from spark_jobs.fold.failures import LOGGED_LATE_MS, TOGETHER_MS, Failure, failure_between
@@ -80,7 +82,8 @@ def outcome_of(reason: str) -> str:
 
 
 def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -> Outcome:
-    if logged.completed_at is not None or rest["status"] == "COMPLETED":
+    status = rest["status"] if is_final(rest["status"]) else logged.span.status
+    if logged.completed_at is not None or status == "COMPLETED":
         return Outcome("completed", None, None)
     reported = rest["failure_message"]
     by_rest = None
@@ -103,6 +106,8 @@ def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -
     if reason is not None:
         return Outcome(outcome_of(reason), reason, text)
     ending = first_ending(job.endings, trigger_time, logged.triggered_at, job.timeout_ms)
+    if status == "FAILED" and (ending is None or ending.ending == NOT_LISTED):
+        return Outcome("failed", UNKNOWN_REASON, text)
     if ending is not None and ending.ending == NOT_LISTED:
         return Outcome("aborted", checkpoint_reasons.JOB_NOT_LISTED, ending.text, ending)
     if ending is not None:

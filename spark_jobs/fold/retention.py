@@ -22,7 +22,8 @@ EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
 OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
 """Events that show the parts of a restart, besides those that rules read."""
-REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, *events_read()))
+INITIALIZED = "initialization_reported"
+REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, INITIALIZED, *events_read()))
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10

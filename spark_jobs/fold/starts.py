@@ -4,20 +4,27 @@ until the job is RUNNING; under the adaptive scheduler also the wait for slots. 
 *slots*: until the last task has its slot. *deploy*: until the last task begins to restore (before
 1.14, until it runs). *restore*: until the last task runs. They add up to the time from the
 submission, or from RESTARTING, until all tasks run.
+
+``detail.initialization``: what Flink's span JobInitialization has of this start, which no other
+source has. It splits the time of each task from its creation until it runs; a span alone is no
+start, as it names no tasks.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from spark_jobs.diagnosis.window_contents import STARTS
 from spark_jobs.fold.checkpoint_log import Names
+from spark_jobs.fold.retention import INITIALIZED
 from spark_jobs.fold.rows import Row, RowList, Rows
 from spark_jobs.fold.start_summary import summary
-from spark_jobs.fold.start_tasks import latest, tasks_by_log, tasks_by_rest
+from spark_jobs.fold.start_tasks import CLOCK_MS, latest, tasks_by_log, tasks_by_rest
 
 SAME_MS = 1_000
-REPORTED_BY = frozenset({"job_state", "job_submitted", "task_deployed", "task_state"})
+REPORTED_BY = frozenset({"job_state", "job_submitted", "task_deployed", "task_state", INITIALIZED})
+_PART = re.compile("([A-Za-z]+) ([0-9]+)/([0-9]+) ms")
 _PHASES_BEFORE = ("detect", "graph", "cancel", "wait", "failed_attempts")
 PARTS = (*_PHASES_BEFORE, "slots", "deploy", "restore")
 
@@ -48,8 +55,32 @@ def job_starts(life: Life, new_rows: Rows, known: RowList) -> list[Row]:
             # After the restart of a region REST reports the start of the other tasks again.
             if before is None or (source, len(tasks)) > (before["reported_by"], before["tasks"]):
                 by_instant[at] = {"at": at, "reported_by": source, **summary(tasks, life.names)}
+    for at, initialization in _initializations(life.events, begins).items():
+        if at in by_instant:
+            start = by_instant[at]
+            detail = {**start["detail"], "initialization": initialization}
+            by_instant[at] = {**start, "detail": detail}
     kept = sorted(by_instant.values(), key=lambda entry: int(entry["at"]))[-STARTS:]
     return [{**entry, **_beginning(entry, life, begins)} for entry in kept]
+
+
+def _initializations(events: RowList, begins: Sequence[int]) -> dict[int, Row]:
+    """By start, the last one that ended after it began; ``parts_ms``: longest and sum."""
+    reported = (event for event in events if event["kind"] == INITIALIZED)
+    return {
+        at: {
+            "state": event["to_state"],
+            "duration_ms": event["duration_ms"],
+            "checkpoint_id": event["checkpoint_id"],
+            "state_bytes": event["state_bytes"],
+            "parts_ms": {
+                part: {"longest": int(longest), "sum": int(total)}
+                for part, longest, total in _PART.findall(event["reason_text"] or "")
+            },
+        }
+        for event in reported
+        if (at := latest(begins, event["ts"] + CLOCK_MS)) is not None
+    }
 
 
 def _begins(life: Life, known: RowList) -> list[int]:

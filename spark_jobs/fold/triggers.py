@@ -11,6 +11,8 @@ CLOCK_SLACK_MS = 10_000
 """The clock of another host may be this much behind that of the trigger."""
 
 TRIGGERED = "checkpoint_triggered"
+REPORTED = "checkpoint_reported"
+"""Of Flink's span, which has the trigger, or of its event. It is dated at the end."""
 
 TRIGGERS_KEPT = 200
 """Earlier triggers are looked up in the lake."""
@@ -30,11 +32,11 @@ def known_triggers(checkpoints: Rows, vertex_checkpoints: Rows, events: Rows) ->
         if row["checkpoint_id"] is not None and row["trigger_time"] is not None:
             known.setdefault(key_of(row), None)
     for row in events:
-        if (
-            row["kind"] == TRIGGERED
-            and row["checkpoint_id"] is not None
-            and row["trigger_time"] is not None
-        ):
+        if row["checkpoint_id"] is None or row["trigger_time"] is None:
+            continue
+        if row["kind"] == REPORTED:
+            known.setdefault(key_of(row), None)
+        elif row["kind"] == TRIGGERED:
             logged_at = known.get(key_of(row))
             known[key_of(row)] = row["ts"] if logged_at is None else min(logged_at, row["ts"])
     return known

@@ -241,7 +241,13 @@ API: dict[tuple[str, str], Write] = {
 }
 """Operations of the API, by the name of their address and method."""
 
-OF_SHIPPERS = ("api-push-json", "api-push-otlp", "api-push-otlp-metrics", "api-push-loki")
+OF_SHIPPERS = (
+    "api-push-json",
+    "api-push-otlp",
+    "api-push-otlp-metrics",
+    "api-push-otlp-traces",
+    "api-push-loki",
+)
 """Open to tokens of their own alone, which open nothing else; nobody who signs in otherwise may use
 them.
 """

@@ -145,6 +145,37 @@ def test_both_sources_are_named_where_both_told() -> None:
     assert only(facts(rest=[IN_PROGRESS], log=[TRIGGERED]))["sources"] == "rest+log"
 
 
+SPAN: dict[str, Any] = {"kind": "checkpoint_reported", "ts": noon(3), "trigger_time": noon()}
+
+
+def test_a_failed_span_has_the_reason_and_the_end_that_another_source_has() -> None:
+    lost = SPAN | {"to_state": "FAILED"}
+    alone = only(facts(log=[lost]))
+    assert (alone["outcome"], alone["reason"], alone["end_time"]) == ("failed", None, None)
+    expired = {"kind": "checkpoint_expired", "ts": noon(60), "reason": "CHECKPOINT_EXPIRED"}
+    assert only(facts(log=[lost, TRIGGERED, expired]))["end_time"] == noon(60)
+    declined = only(facts(rest=[failed("Task local checkpoint failure.")], log=[lost]))
+    assert (declined["outcome"], declined["end_time"]) == ("declined", noon(5))
+
+
+def test_a_span_is_no_completion_of_a_checkpoint_that_rest_has_as_failed() -> None:
+    fact = only(facts(rest=[failed(None)], log=[SPAN | {"to_state": "COMPLETED"}]))
+    assert fact["outcome"] == "failed"
+
+
+def test_a_span_tells_whether_a_checkpoint_completed_of_a_job_that_is_listed_no_more() -> None:
+    gone = [{"state": "NOT_LISTED", "observed_at": noon(100)}]
+    for state, outcome in (("FAILED", "failed"), ("COMPLETED", "completed")):
+        fact = only(facts(rest=[IN_PROGRESS], log=[SPAN | {"to_state": state}], jobs=gone))
+        assert fact["outcome"] == outcome
+
+
+def test_an_event_of_a_checkpoint_goes_to_the_trigger_that_a_span_has() -> None:
+    event = {"kind": "checkpoint_reported", "ts": noon(3), "checkpoint_type": "Full Checkpoint"}
+    fact = only(facts(log=[SPAN | {"to_state": "COMPLETED"}, event | {"to_state": "COMPLETED"}]))
+    assert (fact["trigger_time"], fact["checkpoint_type"]) == (noon(), "Full Checkpoint")
+
+
 def test_an_id_that_repeats_is_two_checkpoints_and_lines_go_to_the_nearest_earlier_trigger() -> (
     None
 ):

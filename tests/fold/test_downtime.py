@@ -198,6 +198,26 @@ def test_a_restart_under_the_adaptive_scheduler_is_an_outage_and_no_end_of_the_j
     assert (result.current["state"], result.current["terminal"]) == ("RUNNING", False)
 
 
+@pytest.mark.parametrize("cut_s", [0, 20, 40])
+def test_states_that_flinks_events_repeat_are_those_of_the_log(cut_s: int) -> None:
+    job = recorded_job("1.20.5/J")
+    repeated = [
+        {**event, "from_state": None, "process": "events", "ts": event["ts"] + 3}
+        for event in job.events
+        if event["kind"] == "job_state"
+    ]
+    assert repeated
+    both = replace(job, events=[*job.events, *repeated])
+    at = min(event["ts"] for event in job.events) + cut_s * 1_000
+    early, late = split(both, lambda row: (row.get("ts") or row.get("observed_at")) < at)
+    before = unpacked(told(early, JobState(), Settings()).state.packed())
+    result, expected = told(late, before, Settings()), told(job, JobState(), Settings())
+    assert result.state.outages == expected.state.outages
+    assert result.state.restarts == expected.state.restarts
+    assert result.current["restarts"] == expected.current["restarts"]
+    assert result.annotations == expected.annotations
+
+
 @pytest.mark.parametrize("cut_ms", [0, 100, 250, 290, 700])
 def test_its_log_tells_the_same_in_pieces_and_never_an_end(rescaled: str, cut_ms: int) -> None:
     """Cut between CANCELLING, CANCELED, RUNNING and the last task that runs; REST is silent."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ingest.errors import Refused
 from ingest.json_bounds import decoded
-from ingest.pushed import json_records, loki, otlp
+from ingest.pushed import json_records, loki, otlp, otlp_traces
 from ingest.pushed.bodies import LARGEST_BODY_BYTES, UnknownEncoding, unpacked
 from ingest.pushed.bounds import MAX_ORIGINS, TooLarge
 from ingest.pushed.entries import MAX_PROCESS_CHARACTERS, Entry
@@ -162,7 +162,14 @@ def test_a_pod_is_known_by_the_longest_path_that_kubernetes_gives_its_log():
 
 @given(st.binary(max_size=300))
 def test_no_body_raises_anything_but_a_refusal(body):
-    for read in (json_records.entries, loki.entries, otlp.from_json, otlp.from_protobuf):
+    for read in (
+        json_records.entries,
+        loki.entries,
+        otlp.from_json,
+        otlp.from_protobuf,
+        otlp_traces.from_json,
+        otlp_traces.from_protobuf,
+    ):
         with suppress(Refused):
             list(read(body))
 
@@ -175,6 +182,8 @@ def test_no_body_raises_anything_but_a_refusal(body):
 )
 def test_no_json_raises_anything_but_a_refusal(document):
     record = {"body": document, "attributes": document}
+    scope = {"name": "org.apache.flink.runtime.checkpoint.CheckpointStatsTracker"}
+    span = {"name": "Checkpoint", "startTimeUnixNano": document, "attributes": document}
     shapes = [
         document,
         {"streams": document},
@@ -185,9 +194,11 @@ def test_no_json_raises_anything_but_a_refusal(document):
                 {"resource": document, "scopeLogs": [{"scope": document, "logRecords": [record]}]}
             ]
         },
+        {"resourceSpans": [{"scopeSpans": [{"scope": scope, "spans": document}]}]},
+        {"resourceSpans": [{"scopeSpans": [{"scope": scope, "spans": [span]}]}]},
     ]
     for shape in shapes:
-        for read in (json_records.entries, loki.entries, otlp.from_json):
+        for read in (json_records.entries, loki.entries, otlp.from_json, otlp_traces.from_json):
             with suppress(Refused):
                 list(read(json.dumps(shape).encode()))
 

@@ -18,6 +18,7 @@ from ingest.pushed.bodies import LARGEST_BODY_BYTES
 from ingest.pushed.bounds import MAX_OTLP_RECORDS, MAX_PROCESSES, MAX_RECORDS, MAX_VALUES
 
 JSON, LOKI, LOGS, METRICS = "logs/", "loki/api/v1/push", "v1/logs", "v1/metrics"
+TRACES = "v1/traces"
 _N = LARGEST_BODY_BYTES - 512
 METRIC = b"flink.taskmanager.job.task.busyTimeMsPerSecond"
 
@@ -155,6 +156,28 @@ _PROTO_RECORD = field(
 )
 
 
+_TRACKER = b"org.apache.flink.runtime.checkpoint.CheckpointStatsTracker"
+_BETWEEN = b"\x39" + struct.pack("<Q", 179 * 10**16) + b"\x41" + struct.pack("<Q", 180 * 10**16)
+
+
+def _spans(*spans: bytes) -> bytes:
+    scope = field(1, field(1, _TRACKER))
+    return field(1, field(2, scope + b"".join(field(2, span) for span in spans)))
+
+
+def _span(attributes: bytes) -> bytes:
+    of_job = _text("job_id", b"a" * 32) + _text("checkpointStatus", b"COMPLETED")
+    return field(5, b"Checkpoint") + _BETWEEN + of_job + attributes
+
+
+def _text(name: str, value: bytes) -> bytes:
+    return field(9, field(1, name.encode()) + field(2, field(1, value)))
+
+
+def _ints(name: str, value: int) -> bytes:
+    return field(9, field(1, name.encode()) + field(2, b"\x18" + _varint(value)))
+
+
 def _point() -> bytes:
     labels = b"".join(
         field(7, field(1, name) + field(2, field(1, b"b" * 20)))
@@ -249,6 +272,31 @@ WORST: dict[str, Body] = {
         True,
     ),
     "a list of doubles beside a logger": Body(LOGS, lambda: _doubles_beside_a_logger(49_000), True),
+    # protobuf: spans
+    "empty spans": Body(TRACES, within(b"\x12\x00", 1, 2), True),
+    "empty attributes of a span": Body(TRACES, within(b"\x4a\x00", 1, 2, 2), True),
+    "empty attributes of a wanted span": Body(
+        TRACES, lambda: _spans(_span(within(b"\x4a\x00")()[: _N - 300])), True
+    ),
+    "empty events of a span": Body(TRACES, within(b"\x5a\x00", 1, 2, 2), True),
+    "as many wanted spans": Body(
+        TRACES,
+        lambda: _spans(*(_span(_ints("checkpointId", n)) for n in range(MAX_OTLP_RECORDS - 2))),
+        True,
+    ),
+    "a wanted span with a long name of its job": Body(
+        TRACES, lambda: _spans(_span(_text("job_name", b"x " * (_N // 2 - 300)))), True
+    ),
+    "wanted spans with labels": Body(
+        TRACES,
+        lambda: _spans(
+            *(
+                _span(b"".join(_text(f"failureLabel.{n}", b"x" * 40) for n in range(60)))
+                for _ in range(1_500)
+            )
+        ),
+        True,
+    ),
     # protobuf: metrics
     "as many samples": Body(
         METRICS,
@@ -526,6 +574,17 @@ WORST: dict[str, Body] = {
             b'{"key":"a","value":{"stringValue":"b"}},',
             b'{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[',
             b"{}]}]}]}]}",
+        ),
+    ),
+    "JSON of empty spans": Body(
+        TRACES, repeated(b"{},", b'{"resourceSpans":[{"scopeSpans":[{"spans":[', b"{}]}]}]}")
+    ),
+    "JSON of wanted spans": Body(
+        TRACES,
+        repeated(
+            b'{"name":"Checkpoint","startTimeUnixNano":1,"attributes":[{}]},',
+            b'{"resourceSpans":[{"scopeSpans":[{"scope":{"name":"' + _TRACKER + b'"},"spans":[',
+            b"{}]}]}]}",
         ),
     ),
     "JSON of empty metrics": Body(

@@ -1,5 +1,7 @@
 """Starts of a job: their phases, and tasks, calls and downloads that delayed them."""
 
+from typing import Any
+
 from ingest.messages import in_sentence, join_messages, message, plural
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import Block, Column, Document, Inputs, Note, NotKnown, Table, Verdict
@@ -48,6 +50,23 @@ PHASES = {
     "restore": (
         message("Restore"),
         message("until the last task ran: state is restored, operators are opened"),
+    ),
+}
+INITIALIZATION_PARTS = {
+    "MailboxStart": (message("Create"), message("until the objects of the task were created")),
+    "ReadOutputData": (
+        message("Output buffers"),
+        message("those of an unaligned checkpoint were read"),
+    ),
+    "InitializeState": (
+        message("State"),
+        message("the state backend was opened, including downloads"),
+    ),
+    "DownloadState": (message("Download"), message("files of RocksDB were downloaded")),
+    "RestoreState": (message("RocksDB"), message("it was opened with these files")),
+    "GateRestore": (
+        message("Input buffers"),
+        message("those of an unaligned checkpoint were read"),
     ),
 }
 KINDS = {"start": message("Start"), "restart": message("Restart"), "rescale": message("Rescale")}
@@ -208,7 +227,10 @@ def starts(job: JobCurrent, inputs: Inputs) -> Document:
     jars = jar_downloads(job, all_starts, inputs.until)
     blocks: list[Block] = []
     if all_starts.newest:
-        blocks += [_starts(all_starts), _phases(all_starts.newest), _slowest(all_starts.newest)]
+        blocks += [_starts(all_starts), _phases(all_starts.newest)]
+        if initialization := all_starts.newest.detail.get("initialization"):
+            blocks.append(_initialization(initialization))
+        blocks.append(_slowest(all_starts.newest))
     return Document(_verdict(all_starts, calls, jars), (*blocks, _calls(calls), _jars(jars)))
 
 
@@ -296,6 +318,28 @@ def _phases(newest: Start) -> Table:
             Column("meaning", "Meaning", value=lambda phase: PHASES[phase.name][1]),
         ),
         note=by_log if newest.reported_by == "log" else "",
+    )
+
+
+def _initialization(initialization: dict[str, Any]) -> Table:
+    parts = initialization["parts_ms"]
+    return Table.of(
+        [(name, parts[name]) for name in INITIALIZATION_PARTS if name in parts],
+        "initialization",
+        message("Initialization of the tasks"),
+        (
+            Column("part", message("Part"), value=lambda part: INITIALIZATION_PARTS[part[0]][0]),
+            Column("longest_ms", message("Longest"), "ms", value=lambda part: part[1]["longest"]),
+            Column("sum_ms", message("All tasks"), "ms", value=lambda part: part[1]["sum"]),
+            Column(
+                "meaning", message("Meaning"), value=lambda part: INITIALIZATION_PARTS[part[0]][1]
+            ),
+        ),
+        subtitle=message(
+            "of the newest start, by Flink's span: {duration_ms:name}, {state:name}",
+            duration_ms=duration_text(initialization["duration_ms"]),
+            state=initialization["state"],
+        ),
     )
 
 

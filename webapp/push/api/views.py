@@ -140,6 +140,27 @@ class OtlpPushView(PushView):
         return _response(otlp.accepted(answer.skipped, answer.problem), in_protobuf=in_protobuf)
 
 
+class OtlpTracesPushView(PushView):
+    @extend_schema(
+        summary="Push Flink's spans by OTLP over HTTP",
+        description=(
+            "Protobuf or JSON; gzip or zstd. Spans of checkpoints, initializations and failures, as "
+            "Flink's OpenTelemetry reporter sends them. Other spans are left out."
+        ),
+        request=OpenApiTypes.OBJECT,
+        responses={200: OpenApiTypes.OBJECT, **OTLP_ANSWERS},
+    )
+    def post(self, request: Request) -> HttpResponse:
+        with _requires_otlp():
+            from ingest.pushed import otlp_traces
+        in_protobuf = _is_protobuf(request)
+        read = otlp_traces.from_protobuf if in_protobuf else otlp_traces.from_json
+        answer = self.take_body(request, read)
+        return _response(
+            otlp_traces.accepted(answer.skipped, answer.problem), in_protobuf=in_protobuf
+        )
+
+
 class OtlpMetricsPushView(PushView):
     @extend_schema(
         summary="Push metrics by OTLP over HTTP",
