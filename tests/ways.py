@@ -138,9 +138,9 @@ class Series:
             for found in PART.finditer(asked["query"])
             for one in self._part(*found.groups(), int(asked["start"]), int(asked["end"]))
         ]
-        assert not re.sub(" or on [(]__name__, task_id, topic, partition[)] ", "", PART.sub("", asked["query"])), (
-            "the query is not understood as a whole"
-        )
+        assert not re.sub(
+            " or on [(]__name__, task_id, topic, partition[)] ", "", PART.sub("", asked["query"])
+        ), "the query is not understood as a whole"
         return {"status": "success", "data": {"resultType": "matrix", "result": result}}
 
     def _part(

@@ -197,7 +197,9 @@ def _span(events: RowList) -> Span:
     return Span(
         _first(events, "to_state"),
         _first(events, "ts"),
-        *(_first(events, name) for name in ("duration_ms", *_SPAN_FIGURES[1:])),
+        _first(events, "duration_ms"),
+        _first(events, "state_bytes"),
+        _first(events, "checkpointed_bytes"),
         largest(*(event["observed_at"] for event in events)),
     )
 

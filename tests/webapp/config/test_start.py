@@ -19,7 +19,12 @@ HEAVY = (
         "pyspark",
         "google.protobuf",
     ),
-    *("ingest.lake.reader", "ingest.lake.store", "ingest.cluster_run", "spark_jobs"),  # of ours
+    *(
+        "ingest.lake.reader",
+        "ingest.lake.store",
+        "ingest.cluster_run",
+        "spark_jobs.session",
+    ),  # of ours
 )
 LOADED = f"import sys, django; django.setup(); print(*sorted({{*sys.modules}} & {{*{HEAVY!r}}}))"
 

@@ -89,7 +89,8 @@ def test_a_value_of_rest_is_preferred_and_a_span_ends_what_rest_saw_in_progress(
         flink,
         TRACES,
         spans(
-            span("Checkpoint", 950, **WHOLE), span("Checkpoint", 950, **WHOLE | {"checkpointId": 8})
+            span("Checkpoint", 950, **WHOLE),
+            span("Checkpoint", 950, **WHOLE | {"checkpointId": 8, "checkpointedSize": 77}),
         ),
     )
     trigger = instant(BEGUN_MS)
