@@ -1,7 +1,6 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import JobRow, scoped
-from webapp.lib.serving_rows import served_key
 
 
 @scoped()
@@ -55,7 +54,12 @@ class CheckpointFact(JobRow):
     sources = models.CharField(max_length=32, null=True)
 
     class Meta:
-        constraints = [served_key("checkpoint_fact")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "checkpoint_id", "trigger_time"],
+                name="checkpoint_fact_key",
+            )
+        ]
         indexes = [
             models.Index(fields=["cluster", "job_id", "trigger_time", "id"], name="fact_of_job"),
             models.Index(fields=["trigger_time"], name="fact_age"),
@@ -100,7 +104,11 @@ class CheckpointRollup(JobRow):
     checkpointed_bytes_sum = models.BigIntegerField(null=True)
 
     class Meta:
-        constraints = [served_key("checkpoint_rollup")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "period", "period_start"], name="checkpoint_rollup_key"
+            )
+        ]
         indexes = [
             models.Index(fields=["period", "period_start"], name="rollup_age"),
             # Days are few among hours, and read of whole clusters.
@@ -124,7 +132,12 @@ class CheckpointUpload(JobRow):
     new_name_bytes = models.BigIntegerField(null=True)
 
     class Meta:
-        constraints = [served_key("checkpoint_upload")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "checkpoint_id", "trigger_time"],
+                name="checkpoint_upload_key",
+            )
+        ]
         indexes = [
             models.Index(fields=["cluster", "job_id", "as_of"], name="upload_of_job"),
             models.Index(fields=["as_of"], name="upload_age"),
@@ -142,4 +155,4 @@ class SizeTrend(JobRow):
     bytes_per_h_low = models.FloatField(null=True)
 
     class Meta:
-        constraints = [served_key("size_trend")]
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id"], name="size_trend_key")]

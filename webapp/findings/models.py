@@ -8,7 +8,6 @@ from webapp.findings.choices import FindingState, Severity
 from webapp.fleet.attempts import of_jobs
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import JobRow, scoped
-from webapp.lib.serving_rows import served_key
 
 
 @scoped()
@@ -33,7 +32,12 @@ class FindingOccurrence(JobRow):
     data = MessagesField()
 
     class Meta:
-        constraints = [served_key("finding_occurrence")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "rule", "subject_id", "window_start"],
+                name="finding_occurrence_key",
+            )
+        ]
         indexes = [
             models.Index(
                 fields=["cluster", "job_id", "rule", "subject_id", "seen_at"],
@@ -54,7 +58,9 @@ class JobJudgement(JobRow):
     unknowns = MessagesField()
 
     class Meta:
-        constraints = [served_key("job_judgement")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id"], name="job_judgement_key")
+        ]
 
 
 WORST_FIRST = ("-severity_rank", "-last_seen", "-id")

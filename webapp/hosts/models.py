@@ -1,7 +1,6 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import JobRow, scoped
-from webapp.lib.serving_rows import served_key
 
 HOST_LENGTH = 300
 
@@ -18,7 +17,9 @@ class JobHost(JobRow):
     left_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [served_key("job_host")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id", "host"], name="job_host_key")
+        ]
         indexes = [
             models.Index(fields=["host", "cluster", "id"], name="job_host_of_host"),
             models.Index(fields=["left_at"], name="job_host_left"),
@@ -80,7 +81,11 @@ class HostEvent(JobRow):
     detail = models.TextField(null=True)
 
     class Meta:
-        constraints = [served_key("host_event")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "host", "at", "kind", "subject"], name="host_event_key"
+            )
+        ]
         indexes = [
             models.Index(fields=["host", "-at", "-id"], name="host_event_of_host"),
             models.Index(fields=["-at", "-id"], name="host_event_newest"),
@@ -110,7 +115,11 @@ class TaskManagerLife(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [served_key("taskmanager_life")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "taskmanager_id", "life"], name="taskmanager_life_key"
+            )
+        ]
         indexes = [
             models.Index(fields=["-ended_at", "-id"], name="taskmanager_life_ended"),
             models.Index(fields=["host", "-ended_at"], name="taskmanager_life_of_host"),

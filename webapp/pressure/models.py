@@ -3,7 +3,6 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import JobRow, scoped
-from webapp.lib.serving_rows import served_key
 
 
 @scoped()
@@ -48,7 +47,12 @@ class PressureWindow(JobRow):
     source_idle_ms = models.FloatField(null=True)
 
     class Meta:
-        constraints = [served_key("pressure_window")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "vertex_id", "window_start", "window_s"],
+                name="pressure_window_key",
+            )
+        ]
         indexes = [
             models.Index(fields=["cluster", "job_id", "window_start"], name="pressure_of_job"),
             models.Index(fields=["window_start"], name="pressure_age"),

@@ -7,7 +7,6 @@ from django.db import models
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import fleet_wide, scoped
-from webapp.lib.serving_rows import served_key
 from webapp.work.lease import LONGEST_BACKOFF, Lease, is_dead, new_holder
 
 LEASE = timedelta(seconds=60)
@@ -236,7 +235,11 @@ class SkippedInput(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [served_key("skipped_input")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "observed_at", "subject", "reason"], name="skipped_input_key"
+            )
+        ]
         indexes = [
             models.Index(
                 fields=["cluster", "-observed_at", "-id"], name="skipped_input_of_cluster"

@@ -4,7 +4,6 @@ from django.db.models.functions import Cast, Coalesce
 
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import JobRow, scoped
-from webapp.lib.serving_rows import served_key
 
 
 @scoped()
@@ -36,7 +35,11 @@ class LogEvent(models.Model):
     as_of = models.DateTimeField()
 
     class Meta:
-        constraints = [served_key("log_event")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "process", "ts", "record_hash", "ordinal"], name="log_event_key"
+            )
+        ]
         indexes = [
             models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="log_event_of_job"),
             models.Index(fields=["cluster", "-ts", "-id"], name="log_event_of_cluster"),
@@ -67,7 +70,12 @@ class JobException(JobRow):
     is_root = models.BooleanField(null=True)
 
     class Meta:
-        constraints = [served_key("job_exception")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "ts", "task_key", "exception_name"],
+                name="job_exception_key",
+            )
+        ]
         indexes = [
             models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="exception_of_job"),
             models.Index(fields=["ts"], name="exception_age"),
@@ -89,5 +97,9 @@ class JobAnnotation(JobRow):
     detail = models.JSONField(null=True)
 
     class Meta:
-        constraints = [served_key("job_annotation")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "at", "kind", "subject"], name="job_annotation_key"
+            )
+        ]
         indexes = [models.Index(fields=["at"], name="annotation_age")]

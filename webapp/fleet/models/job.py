@@ -14,7 +14,6 @@ from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.lib.badges import Badge
 from webapp.lib.scoped_rows import JobRow, scoped
-from webapp.lib.serving_rows import served_key
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
@@ -165,7 +164,9 @@ class JobCurrent(JobRow):
     objects: ClassVar = JobCurrentQuerySet.as_manager()
 
     class Meta:
-        constraints = [served_key("job_current")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id"], name="job_current_key")
+        ]
         indexes = [
             *(sort.index() for sort in FLEET_SORTS.values()),
             # Covers the totals above the fleet table, so that counting never reads the wide rows.

@@ -1,7 +1,6 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import JobRow, scoped
-from webapp.lib.serving_rows import served_key
 
 
 @scoped()
@@ -37,5 +36,7 @@ class JobStart(JobRow):
     detail = models.JSONField()
 
     class Meta:
-        constraints = [served_key("job_start")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id", "at"], name="job_start_key")
+        ]
         indexes = [models.Index(fields=["at"], name="start_age")]
