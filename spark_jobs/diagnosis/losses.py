@@ -12,7 +12,7 @@ from spark_jobs.diagnosis.checkpoint_history import (
     recent,
 )
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Severity, Threshold
-from spark_jobs.diagnosis.rule import Rule, Words, job_finding
+from spark_jobs.diagnosis.rule import Words, job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 NEVER = 2**31 - 1
@@ -24,7 +24,7 @@ CRITICAL_AT_LEAST = 4
 
 def loss_rule(
     outcome: str, title: str, summary: str, *, fed_by: str, reads: tuple[str, ...] = ()
-) -> Rule:
+) -> rule:
     """The rule ``checkpoint.<outcome>``."""
     rule_id = f"checkpoint.{outcome}"
     thresholds = (
@@ -63,7 +63,7 @@ def loss_rule(
     )
     # Several checkpoints at the usual intervals of up to five minutes.
     hold_s = 900
-    return Rule(
+    return rule(
         rule_id, title, summary, hold_s=hold_s, thresholds=thresholds, reads=reads, fed_by=fed_by
     )
 

@@ -1,7 +1,7 @@
 """Declares rules and makes their findings. A rule gets only the log events that it declares."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Protocol, Required, TypedDict, TypeVar, Unpack
 
 from ingest.messages import message
@@ -61,16 +61,6 @@ class Rule:
     fed_by: str = ""
     judge: Callable[[Any, Limits], Iterable[Finding]] = lambda sample, limits: ()
 
-    # Templates of Django call what can be called, unless it has this.
-    do_not_call_in_templates = True
-
-    def __call__(self, judge: JudgeT) -> JudgeT:
-        """Registers the rule; decorates the function that judges."""
-        if self.id in RULES:
-            raise ValueError(f"two rules are called {self.id}")
-        RULES[self.id] = replace(self, judge=judge)
-        return judge
-
     @property
     def is_proven(self) -> bool:
         """Rules on Weir, its collection, and objectives (served rows) need no case."""
@@ -82,8 +72,17 @@ class Rule:
         return self.id.split(".", 1)[0]
 
 
-rule = Rule
 RULES: dict[str, Rule] = {}
+
+
+class rule(Rule):
+    """Registers a rule; decorates the function that judges."""
+
+    def __call__(self, judge: JudgeT) -> JudgeT:
+        if self.id in RULES:
+            raise ValueError(f"two rules are called {self.id}")
+        RULES[self.id] = Rule(**{**vars(self), "judge": judge})
+        return judge
 
 
 class Words(TypedDict, total=False):
