@@ -40,6 +40,13 @@ def linked_block(
     return block(alert, head, escape, "**Next:**", bullet)
 
 
+def plain_block(alert: NoticeAlert, escape: Callable[[str], str], bullet: str) -> str:
+    """Without Markdown: the address of the alert's page is a line of its own."""
+    title = f"{mark(alert)}  {escape(line(alert.title, 250))}"
+    head = "\n".join(filter(None, (title, alert.links.get("alert"))))
+    return block(alert, head, escape, "Next:", bullet)
+
+
 def with_query(url: str, query: str) -> str:
     return f"{url}{'&' if '?' in url else '?'}{query}"
 
@@ -71,8 +78,11 @@ def code_is_zero(*names: str) -> Callable[[bytes], str]:
     def refused(body: bytes) -> str:
         fields = fields_of(body)
         code = next((fields[name] for name in names if name in fields), None)
-        if code is None:
-            return "unreadable_answer"
-        return "" if code == 0 else f"code_{line(str(code), 40)}"
+        return "" if code == 0 else refusal(code)
 
     return refused
+
+
+def refusal(code: Any) -> str:
+    """``code``: of the answer; None if it has none."""
+    return "unreadable_answer" if code is None else f"code_{line(str(code), 40)}"

@@ -7,20 +7,13 @@ HTML in messages, and answer 202 before they create or close an alert.
 """
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.formats.bots import widened
-from webapp.delivery.formats.texts import (
-    block,
-    cut,
-    digest,
-    fit_texts,
-    line,
-    mark,
-    routing_facts,
-)
-from webapp.delivery.notices import RESOLVED, Notice, NoticeAlert
+from webapp.delivery.formats.bots import plain_block, widened
+from webapp.delivery.formats.texts import cut, digest, fit_texts, line, routing_facts
+from webapp.delivery.notices import RESOLVED, Notice
 from webapp.delivery.titles import leading, severity_of, title_of
 from webapp.lib.translations import gettext_lazy as _
 
@@ -43,21 +36,16 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 def _alert(notice: Notice) -> dict[str, Any]:
     lead, severity = leading(notice), severity_of(notice)
     tags = (severity, notice.cluster, notice.family)
+    block = partial(plain_block, escape=widened, bullet="- ")
     return {
         "message": widened(cut(title_of(notice), LONGEST_MESSAGE)),
-        "description": fit_texts(notice, _block, LONGEST_DESCRIPTION),
+        "description": fit_texts(notice, block, LONGEST_DESCRIPTION),
         "priority": _PRIORITIES[severity],
         "source": "Weir",
         "entity": line(lead.job_name or lead.subject, LONGEST_ENTITY) if lead else "",
         "tags": [line(tag, LONGEST_TAG) for tag in tags if tag],
         "details": routing_facts(notice),
     }
-
-
-def _block(alert: NoticeAlert) -> str:
-    title = f"{mark(alert)}  {widened(line(alert.title, 250))}"
-    head = "\n".join(filter(None, (title, alert.links.get("alert"))))
-    return block(alert, head, widened, "Next:", "- ")
 
 
 FORMAT = Format(

@@ -5,12 +5,13 @@ https://core.telegram.org/bots/api has ``sendMessage`` and, under "Making reques
 """
 
 from datetime import datetime
+from functools import partial
 from urllib.parse import parse_qsl
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.formats.bots import fields_of, pause_in
-from webapp.delivery.formats.texts import block, cut, fit_units, line, mark
-from webapp.delivery.notices import Notice, NoticeAlert
+from webapp.delivery.formats.bots import fields_of, pause_in, plain_block, refusal
+from webapp.delivery.formats.texts import cut, fit_units
+from webapp.delivery.notices import Notice
 from webapp.delivery.titles import title_of
 
 LONGEST_TEXT, LONGEST_TITLE = 4_096, 200
@@ -23,7 +24,8 @@ def disarmed(text: str) -> str:
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = disarmed(cut(title_of(notice), LONGEST_TITLE))
-    text = fit_units(notice, _block, LONGEST_TEXT - 2 * LONGEST_TITLE - 2)
+    block = partial(plain_block, escape=disarmed, bullet="• ")
+    text = fit_units(notice, block, LONGEST_TEXT - 2 * LONGEST_TITLE - 2)
     url, _, query = to.url.partition("?")
     fields = dict(parse_qsl(query))
     topic = fields.get("message_thread_id", "")
@@ -36,17 +38,9 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     return Outgoing(url, json_body(document), JSON)
 
 
-def _block(alert: NoticeAlert) -> str:
-    lines = f"{mark(alert)}  {disarmed(line(alert.title, 250))}", alert.links.get("alert", "")
-    return block(alert, "\n".join(filter(None, lines)), disarmed, "Next:", "• ")
-
-
 def refused(body: bytes) -> str:
     answer = fields_of(body)
-    if answer.get("ok") is True:
-        return ""
-    code = answer.get("error_code")
-    return "unreadable_answer" if code is None else f"code_{line(str(code), 40)}"
+    return "" if answer.get("ok") is True else refusal(answer.get("error_code"))
 
 
 FORMAT = Format("telegram", render, refused=refused, pause_in=pause_in, address_has="chat_id=")
