@@ -211,7 +211,7 @@ def _kept_rows(run: Manifest, rows: pa.RecordBatch, retracted: bool = False) -> 
         "date": _day(rows["trigger_time"], observed_at),
     }
     # Spark and hand-written runs differ in the precision of instants; the lake has milliseconds.
-    return filled(rows, CHECKPOINT_FACTS.schema, values)
+    return filled(rows, CHECKPOINT_FACTS.schema, values, safe=False)
 
 
 def _day(triggered: pa.Array, observed: pa.Array | None) -> pa.Array:

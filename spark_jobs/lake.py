@@ -22,8 +22,8 @@ SMALL_BYTES = 32 * 1024 * 1024
 
 @dataclass(frozen=True)
 class PinnedLake(PinnedFiles):
-    """The lake at one version per table, so that all frames agree. Frames of a raw table include
-    rows that Spark read from archives.
+    """Rows up to one commit per table. Frames of a raw table include rows that Spark read from
+    archives.
     """
 
     session: SparkSession

@@ -37,9 +37,9 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
 
 def check(run: Manifest, *, every_byte: bool = False) -> None:
     """Raises PreviousLost if a state file is missing or torn, or (``every_byte``) damaged."""
-    for file in (file for files in run.state.values() for file in files):
+    for file in run.state_files():
         try:
-            with open_parquet(f"{run.run_dir}/{file}", checks_pages=True) as parquet:
+            with open_parquet(file, checks_pages=True) as parquet:
                 for _ in parquet.iter_batches() if every_byte else ():
                     pass
         except (pa.ArrowException, OSError) as error:

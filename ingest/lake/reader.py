@@ -87,7 +87,6 @@ class LakeReader:
         self,
         table: str,
         *,
-        version: int | None = None,
         after_seq: int = 0,
         up_to_seq: int | None = None,
         from_time: datetime | None = None,
@@ -96,7 +95,7 @@ class LakeReader:
         """Files that may have rows with ``after_seq < commit_seq <= up_to_seq`` from ``from_time``
         to ``to_time``. Callers still filter rows.
         """
-        delta = self.open_or_none(ALL_TABLES[table], version)
+        delta = self.open_or_none(ALL_TABLES[table])
         if delta is None:
             return []
         return [
@@ -119,8 +118,9 @@ class LakeReader:
         limit: int,
     ) -> pa.Table:
         declared = ALL_TABLES[table]
-        names = columns or declared.schema.names
-        schema = pa.schema([declared.schema.field(name) for name in names])
+        whole = declared.schema
+        names = columns or whole.names
+        schema = pa.schema([whole.field(name) for name in names])
         delta = self.open_or_none(declared)
         if delta is None:
             return schema.empty_table()
@@ -149,13 +149,11 @@ class LakeReader:
             ALL_TABLES[table], (Path(unquote(uri.removeprefix("file://"))) for uri in uris)
         )
 
-    def open_or_none(self, table: Table, version: int | None = None) -> DeltaTable | None:
+    def open_or_none(self, table: Table) -> DeltaTable | None:
         try:
             with self.readable_errors(table):
                 return DeltaTable(
-                    self.uri(table),
-                    version=version,
-                    storage_options=dict(self.storage_options) or None,
+                    self.uri(table), storage_options=dict(self.storage_options) or None
                 )
         except TableNotFoundError:
             return None

@@ -28,13 +28,14 @@ def group_by_table(observed: Iterable[Observed]) -> dict[str, list[tuple[Observe
 
 def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: int) -> pa.Table:
     columns: dict[str, list[Any]] = {name: [] for name in table.schema.names}
+    names = table.columns.names
     for day, reading, record in _with_dates(table, rows):
         columns["cluster"].append(reading.cluster)
         columns["observed_at"].append(reading.observed_at)
         columns["source"].append(reading.source)
         columns["commit_seq"].append(commit_seq)
         columns["date"].append(day)
-        for name in table.columns.names:
+        for name in names:
             columns[name].append(_plain(getattr(record, name)))
     try:
         arrow = pa.table(columns, schema=table.schema)

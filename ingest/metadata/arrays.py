@@ -42,7 +42,10 @@ def text(pieces: Sequence[bytes], lengths: npt.NDArray[np.int64]) -> pa.Array:
 
 def sparse(values: Iterable[tuple[int, Any]], rows: int, type_: pa.DataType) -> pa.Array:
     """A column of ``rows`` rows from (row, value). Other rows are null."""
+    by_row = dict(values)
+    if not by_row:
+        return pa.nulls(rows, type_)
     column = [None] * rows
-    for row, value in values:
+    for row, value in by_row.items():
         column[row] = value
     return pa.array(column, type_)

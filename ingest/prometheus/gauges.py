@@ -54,10 +54,10 @@ def gauge_rows(
         if parse_gauge_name(name) and is_flink_id(vertex):
             subtask = number_in(series.labels.get("subtask_index"))
             attempt = number_in(series.labels.get("task_attempt_num"))
+            metric = name, tuple(series.labels.get(label, "") for label in _PARTITION)
             for at, value in series.samples:
                 attempts = by_vertex.setdefault((vertex, at), {}).setdefault(subtask or 0, {})
-                partition = tuple(series.labels.get(label, "") for label in _PARTITION)
-                attempts.setdefault(attempt or 0, []).append(((name, partition), value))
+                attempts.setdefault(attempt or 0, []).append((metric, value))
     for (vertex, at_s), subtasks in sorted(
         by_vertex.items(), key=lambda item: (item[0][1], item[0][0])
     ):

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from ingest.flink_ids import is_flink_id
+from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
 from ingest.pushed.entries import Entry, Processes, entry_of
 from ingest.records import Skip
 
@@ -26,7 +27,6 @@ INITIALIZATION_PARTS = (
 """In ``max…DurationMs`` and ``sum…DurationMs``, over the subtasks."""
 MAX_CHARS = 500
 MAX_LABELS = 20
-LAST_MS = 7_258_118_400_000
 _PACKAGE = "org.apache.flink.runtime."
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _STATE, _ANY = re.compile(r"[A-Z_]{1,40}"), re.compile(r".+")
@@ -92,7 +92,12 @@ def instant_ms(nanoseconds: str) -> int | None:
         at_ms = int(nanoseconds) // 1_000_000
     except ValueError:
         return None
-    return at_ms if 0 < at_ms < LAST_MS else None
+    return at_ms if 0 < at_ms < LAST_INSTANT_MS else None
+
+
+def instant_text(at: datetime) -> str:
+    """As Flink's appenders write it."""
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def entry_of_report(
@@ -100,9 +105,8 @@ def entry_of_report(
 ) -> Entry | Skip:
     at_ms = max(report.begun_ms or 0, report.ended_ms or 0)
     text = report.text if at_ms else None
-    at = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
     record = {
-        "@timestamp": at.replace("+00:00", "Z"),
+        "@timestamp": instant_text(datetime.fromtimestamp(at_ms / 1000, UTC)),
         "log.level": "INFO",
         "log.logger": report.scope,
         "message": text,

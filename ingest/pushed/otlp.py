@@ -16,7 +16,7 @@ from ingest.errors import Refused
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
 from ingest.pushed.entries import Entry, Processes, entry_of, excerpt
-from ingest.pushed.flink_reports import Report, entry_of_report, instant_ms, is_read
+from ingest.pushed.flink_reports import Report, entry_of_report, instant_ms, instant_text, is_read
 from ingest.pushed.otlp_items import Item, items_in_json, items_in_protobuf, nanoseconds_of_json
 from ingest.pushed.otlp_values import attributes, attributes_of_json, value, value_of_json
 from ingest.pushed.protobuf_fields import message_of
@@ -117,10 +117,6 @@ def _appender_record(record: _Record, scope: str) -> dict[str, Any] | None:
 
 def _instant(nanoseconds: str) -> str | None:
     try:
-        return (
-            (_EPOCH + timedelta(microseconds=int(nanoseconds) // 1000))
-            .isoformat(timespec="milliseconds")
-            .replace("+00:00", "Z")
-        )
+        return instant_text(_EPOCH + timedelta(microseconds=int(nanoseconds) // 1000))
     except (ValueError, OverflowError):
         return None

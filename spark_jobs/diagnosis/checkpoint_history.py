@@ -51,7 +51,7 @@ def _ended(checkpoints: Sequence[CheckpointSample]) -> list[CheckpointSample]:
 
 
 @caches_last_result()
-def completed_lately(window: JobWindow) -> list[CheckpointSample]:
+def recently_completed(window: JobWindow) -> list[CheckpointSample]:
     """Within half an hour: at least three at the usual intervals of up to ten minutes. Without
     savepoints, by time of trigger. Raises NotJudged like ``recent``.
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.messages import brief, join_messages, message, plural, share_text, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, newest_holder
-from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, completed_lately
+from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, recently_completed
 from spark_jobs.diagnosis.findings import (
     Confidence,
     Evidence,
@@ -91,7 +91,7 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
     """None if there is nothing to report. Raises NotJudged if no durations of phases are known."""
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
-    checkpoints = completed_lately(window)[-NEWEST:]
+    checkpoints = recently_completed(window)[-NEWEST:]
     if not checkpoints:
         return None
     durations = [ms for sample in checkpoints if (ms := end_to_end_ms(sample)) is not None]

@@ -66,7 +66,7 @@ def diagnose(
         except NotJudged as not_judged:
             unknowns.append(Unknown(rule.id, str(not_judged)))
         except Exception as error:
-            logger.exception("Rule %s broke on %.200r", rule.id, sample)
+            logger.exception("Rule %s broke on %s, %s, %s", rule.id, *sample.subject)
             unknowns.append(
                 Unknown(rule.id, message("the rule failed: {name:name}", name=type(error).__name__))
             )
@@ -80,5 +80,6 @@ def _has_needs(sample: Sample, rule: Rule) -> bool:
 def with_events_read(sample: Sample, reads: Collection[str]) -> Sample:
     if not isinstance(sample, JobWindow) or not sample.events:
         return sample
-    events = tuple(event for event in sample.events if event.rule_kind in reads)
+    kinds = frozenset(reads)
+    events = tuple(event for event in sample.events if event.rule_kind in kinds)
     return sample if len(events) == len(sample.events) else replace(sample, events=events)

@@ -13,7 +13,7 @@ SAME_MS = 1_000
 
 def job_states(events: RowList) -> RowList:
     """Events as in the log of a scheduler that restarts jobs, each state of the job once."""
-    restarts = as_restarts(events)
+    restarts = _as_restarts(events)
     states = [event for event in restarts if event["kind"] == "job_state"]
     logged = [event for event in states if event["from_state"] is not None]
     repeated = {
@@ -28,7 +28,7 @@ def job_states(events: RowList) -> RowList:
     return [event for event in restarts if id(event) not in repeated] if repeated else restarts
 
 
-def as_restarts(events: RowList) -> RowList:
+def _as_restarts(events: RowList) -> RowList:
     """Events with RESTARTING in place of such a CANCELLING, and without its CANCELED."""
     if not any(event["to_state"] == "CANCELLING" for event in events):
         return events

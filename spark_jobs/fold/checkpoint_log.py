@@ -180,8 +180,8 @@ def _explanation(event: Row) -> Row:
 
 
 def _reason(event: Row) -> str | None:
-    reason: str | None = first_known(event["reason"], reason_of(event["detail"]))
-    return reason
+    reason: str | None = event["reason"]
+    return reason_of(event["detail"]) if reason is None else reason
 
 
 def _report(events: RowList) -> Report:

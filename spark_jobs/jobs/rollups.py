@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
             "Start with --from 0."
         )
     run_dir = RunFiles(absolute_root(args.run_dir))
-    if lake.files(TABLE, version=to_seq, after_seq=args.from_seq):
+    if lake.files(TABLE, after_seq=args.from_seq, up_to_seq=to_seq):
         interrupt_attempts(args.interrupt)
         clock = time.monotonic()
         name = CHECKPOINT_ROLLUP.name

@@ -28,7 +28,7 @@ class TooLarge(Exception):
 
 @dataclass
 class SmallLake(PinnedFiles):
-    """A lake on local disk, at one version per table. Only rows of ``clusters`` are read. Methods
+    """A lake on local disk, up to one commit per table. Only rows of ``clusters`` are read. Methods
     raise TooLarge after ``most_rows`` or ``MOST_BYTES``.
     """
 

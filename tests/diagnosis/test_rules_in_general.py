@@ -178,7 +178,7 @@ def test_more_slow_checkpoints_never_make_it_less_sure(phase):
     assert ranks == sorted(ranks)
 
 
-@for_each(rule=RULES)
+@for_each(rule=tuple(registry.all_rules()))
 def test_every_threshold_of_a_rule_carries_its_name_and_a_reason_and_allows_its_default(rule):
     for threshold in registry.all_rules()[rule].thresholds:
         assert threshold.allows(threshold.default)

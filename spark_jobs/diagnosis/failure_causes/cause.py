@@ -15,6 +15,5 @@ class FailureCause:
     regex: str
     title: str
     next_step: str
-    source: str = ""
     unreadable: bool = False
     waits_for_slots: bool = False

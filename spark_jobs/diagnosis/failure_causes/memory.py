@@ -11,7 +11,6 @@ CAUSES = (
             "leak, so stop threads and drivers that the job's classes started, or put these "
             "libraries into lib/. If it does not grow, raise taskmanager.memory.jvm-metaspace.size."
         ),
-        "org.apache.flink.util.TaskManagerExceptionUtils",
     ),
     FailureCause(
         "DIRECT_MEMORY_FULL",
@@ -23,7 +22,6 @@ CAUSES = (
             "taskmanager.memory.framework.off-heap.size), by what the job's clients keep off the "
             "heap. If it comes later after each restart, look for a client that is not closed."
         ),
-        "org.apache.flink.util.TaskManagerExceptionUtils",
     ),
     FailureCause(
         "NATIVE_THREADS_USED_UP",
@@ -34,7 +32,6 @@ CAUSES = (
             "container (ulimit -u, pids). Look for a client that the job makes for each record or "
             "each restart and never closes."
         ),
-        "java.lang.Thread",
     ),
     FailureCause(
         "VALUE_TOO_LARGE",
@@ -47,7 +44,6 @@ CAUSES = (
             "state of one key, which RocksDB merges into one value, or a window that waits long. "
             "Bound it, or keep it as map state."
         ),
-        "java.lang.OutOfMemoryError",
     ),
     FailureCause(
         "HEAP_FULL",
@@ -59,7 +55,6 @@ CAUSES = (
             "job keeps: state in a hash map backend, caches of functions, large records. Bound "
             "that, or raise taskmanager.memory.task.heap.size."
         ),
-        "java.lang.OutOfMemoryError",
     ),
     FailureCause(
         "STACK_OVERFLOW",
@@ -70,7 +65,6 @@ CAUSES = (
             "recursive function, or Flink while it passes on an exception that refers to itself "
             "(then read the failure before it). Bound the recursion."
         ),
-        "https://github.com/apache/fluss/issues/2091",
     ),
     FailureCause(
         "CONTAINER_OUT_OF_MEMORY",
@@ -83,7 +77,6 @@ CAUSES = (
             "heap: RocksDB beyond its managed memory, direct buffers, threads, glibc arenas "
             "(MALLOC_ARENA_MAX)."
         ),
-        "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",
     ),
     FailureCause(
         "CONTAINER_VIRTUAL_MEMORY",
@@ -94,7 +87,6 @@ CAUSES = (
             "Virtual memory says little about a JVM: turn the check off "
             "(yarn.nodemanager.vmem-check-enabled) or raise yarn.nodemanager.vmem-pmem-ratio."
         ),
-        "org.apache.hadoop.yarn.server.nodemanager (ContainersMonitorImpl)",
     ),
     FailureCause(
         "ROCKSDB_MEMORY_LIMIT",
@@ -105,7 +97,6 @@ CAUSES = (
             "Raise the managed memory of the slot (taskmanager.memory.managed.size), or take the "
             "strict limit of the cache back: iterators and index blocks need more than it allows."
         ),
-        "https://issues.apache.org/jira/browse/FLINK-15532",
     ),
     FailureCause(
         "MANAGED_MEMORY_MISSING",
@@ -116,6 +107,5 @@ CAUSES = (
             "Raise taskmanager.memory.managed.size, or lower the number of slots of a TaskManager. "
             "If it comes after restarts alone, tasks of the attempt before still hold theirs."
         ),
-        "org.apache.flink.runtime.memory.MemoryManager",
     ),
 )

@@ -5,7 +5,7 @@ from ingest.messages import join_messages, message
 from spark_jobs.diagnosis import fleet_policy
 from spark_jobs.diagnosis.advice import interval_for
 from spark_jobs.diagnosis.barrier_holders import newest_holder, pressure_is_known
-from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off, completed_lately
+from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off, recently_completed
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, dominating_phase
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -57,7 +57,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         yield _policy_finding(window, limits, breaches)
         return
     checkpoints = [
-        sample for sample in completed_lately(window) if sample.end_to_end_ms is not None
+        sample for sample in recently_completed(window) if sample.end_to_end_ms is not None
     ]
     durations = [sample.end_to_end_ms or 0 for sample in checkpoints]
     if (

@@ -210,8 +210,9 @@ def _finding(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> Finding
     name = window.brief_name(uneven.vertex_id)
     main, busy = uneven.main, uneven.busy
     hot = list_text(f"{name}/{index}" for index in main.top)
-    vertices = {vertex.vertex_id: vertex for vertex in window.vertex_windows}
-    measured = uneven.window or vertices.get(uneven.vertex_id)
+    measured = uneven.window or next(
+        (vertex for vertex in window.vertex_windows if vertex.vertex_id == uneven.vertex_id), None
+    )
     hosts = measured.host if measured else ()
     return vertex_finding(
         window,

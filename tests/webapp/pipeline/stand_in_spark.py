@@ -44,7 +44,7 @@ def cycle(arguments: dict[str, str]) -> int:
     to = json.loads(arguments["--to"])
     begin(home, "")
     after = previous.get("checkpoints", 0)
-    files = lake.files("checkpoints", version=to["checkpoints"], after_seq=after)
+    files = lake.files("checkpoints", after_seq=after, up_to_seq=to["checkpoints"])
     read = [row for file in files for row in pq.read_table(file.uri, partitioning=None).to_pylist()]
     rows = [row for row in read if after < row["commit_seq"] <= to["checkpoints"]]
     newest = {
@@ -79,7 +79,7 @@ def cycle(arguments: dict[str, str]) -> int:
 def rollups(arguments: dict[str, str]) -> int:
     begin(Path(os.environ["WEIR_HOME"]), "-rollups")
     start, end = int(arguments["--from"]), int(arguments["--to"])
-    files = LakeReader(*lake_place(arguments["--lake"])).files(TABLE, version=end)
+    files = LakeReader(*lake_place(arguments["--lake"])).files(TABLE, up_to_seq=end)
     read = [row for file in files for row in pq.read_table(file.uri, partitioning=None).to_pylist()]
     keys = {
         (row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]): row[

@@ -26,7 +26,6 @@ CODE_WORDS = marked(
     "ratio",
     "waits for work",
     "waits for room in its output",
-    "is blocked by a lock",
     "is in RocksDB",
     "runs",
 )
