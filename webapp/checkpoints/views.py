@@ -76,7 +76,7 @@ def checkpoint(
 ) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     fact = _fact(cluster, job_id, checkpoint_id, trigger)
-    parts, is_unreadable = _read_parts(fact, view.job.vertex_names)
+    parts, is_unreadable = _read_parts(fact, view.job.given_names)
     page = Paginator(parts, SUBTASKS_A_PAGE).get_page(request.GET.get("page"))
     facts = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only(
         "checkpoint_id", "trigger_time"
@@ -150,7 +150,7 @@ def _read_parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[Subta
             ended=fact.final,
         ), False
     except Exception:  # The lake may raise any error.
-        log.exception("Subtasks of %s on %s could not be read from the lake", fact, fact.cluster)
+        log.exception("Subtasks of checkpoint %s of %s could not be read", fact.checkpoint_id, fact)
         return [], True
 
 
@@ -160,7 +160,7 @@ def _with_hosts(
     try:
         hosts = read_hosts(fact.cluster, fact.job_id, fact.trigger_time) if parts else {}
     except Exception:  # Without hosts, the table still has its other columns.
-        log.exception("Hosts of subtasks of %s on %s could not be read", fact, fact.cluster)
+        log.exception("Hosts of checkpoint %s of %s could not be read", fact.checkpoint_id, fact)
         hosts = {}
     return [(part, hosts.get((part.vertex_id, part.subtask))) for part in parts]
 

@@ -13,10 +13,11 @@ def add_plan(parser: ArgumentParser) -> None:
 
 
 def plan_named(beginning: str) -> CleanupPlan:
-    """Raises ``CommandError`` unless exactly one name begins so."""
-    plans = list(CleanupPlan.objects.filter(name__startswith=beginning)[:2])
-    if len(beginning) < 8 or len(plans) != 1:
+    """Raises ``CommandRefused`` unless ``beginning`` has 8 letters of a name, and one name does."""
+    is_name = len(beginning) >= 8 and {*beginning} <= {*"0123456789abcdef"}
+    plans = list(CleanupPlan.objects.filter(name__startswith=beginning)[:2]) if is_name else []
+    if len(plans) != 1:
         raise CommandRefused(
-            f"There is no one plan that begins with {beginning!r}; give at least 8 letters.",
+            f"There is no one plan that begins with {beginning!r}; give at least 8 letters."
         )
     return plans[0]

@@ -42,8 +42,8 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
     process claimed the row.
     """
     failure = failure_of(row, answer)
-    asked = answer.retry_after or format_of(row).pause_in(answer.body)
-    pause = retries.pause_of(asked, now) if asked and failure else None
+    asked = failure and (answer.retry_after or format_of(row).pause_in(answer.body))
+    pause = retries.pause_of(asked, now) if asked else None
     next_attempt_at = None
     if failure not in FINAL and answer.status != GONE:
         next_attempt_at = retries.next_attempt(row.tries + 1, now, pause)

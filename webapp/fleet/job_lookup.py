@@ -104,12 +104,13 @@ def job_or_404(cluster: str, job_id: str) -> JobCurrent:
 
 def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
     """Id, name and parallelism of the vertex."""
-    if vertex_id not in job.vertices:
+    vertex = job.vertices.get(vertex_id)
+    if vertex is None:
         raise Http404(f"The plan of this job has no vertex {vertex_id[:64]}.")
     return {
         "vertex_id": vertex_id,
-        "name": job.vertex_names[vertex_id],
-        "parallelism": job.vertices[vertex_id].get("parallelism"),
+        "name": str(vertex.get("name") or vertex_id),
+        "parallelism": vertex.get("parallelism"),
     }
 
 

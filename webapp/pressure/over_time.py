@@ -111,9 +111,10 @@ def over_time(
     worst = sorted(measured, key=lambda key: -_pressure(measured[key]))[:MOST_VERTICES]
     targets = {edge.get("target") for edge in job.edges}
     origins = {edge.get("source") for edge in job.edges}
-    sources = [key for key in job.vertices if key not in targets]
-    sinks = [key for key in job.vertices if key not in origins]
-    plan = [*job.vertices, *worst]
+    vertices = job.vertices
+    sources = [key for key in vertices if key not in targets]
+    sinks = [key for key in vertices if key not in origins]
+    plan = [*vertices, *worst]
     return OverTime(
         [instant_of(number * width_s * 1_000) for number in slices],
         timedelta(seconds=width_s),

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.translation import gettext
 
 from ingest.replay.shipped import ROOTS
@@ -60,6 +59,6 @@ def _stops(names: Sequence[str], now: datetime) -> Iterator[Stop]:
             "orphan_bytes": bytes_text(figures.orphan_bytes),
             "name": ROOTS[figures.root].name,
         }
-        url = f"{reverse('storage-root')}?{urlencode({'uri': figures.root})}"
+        url = reverse("storage-root", query={"uri": figures.root})
         yield Stop(gettext("Orphans"), what, url)
     yield Stop(gettext("Your own"), gettext("Add a cluster"), reverse("cluster-add"))

@@ -54,8 +54,8 @@ def operator_trends(cluster: str, job_id: str) -> tuple[OperatorStateTrend, ...]
     rows_by_operator: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=_time_and_id):
         rows_by_operator[row["operator_id"]].append(row)
-    job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).first()
-    names = job.vertex_names if job else {}
+    job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("graph").first()
+    names = job.given_names if job else {}
     trends = (
         _trend(points[-MOST_POINTS:], states, names)
         for points in rows_by_operator.values()

@@ -111,6 +111,19 @@ def test_what_is_open_of_jobs_that_ended_and_of_a_cluster_is_told_beside_those_t
     assert elsewhere["other_findings"] == []
 
 
+def test_what_is_open_of_an_earlier_attempt_is_that_of_the_job_which_runs(site):
+    key, now = fleet(), timezone.now()
+    begun, again = now - timedelta(hours=2), now - timedelta(minutes=30)
+    ended = {"state": "FAILED", "terminal": True, "start_time": begun, "end_time": again}
+    earlier = job(at=now, name="again", job_id="d" * 32, **ended)
+    finding(earlier, at=now, rule="restart.loop")
+    finding(earlier, at=now, rule="storage.orphans")
+    job(at=now, name="again", job_id="e" * 32, health=20, start_time=again)
+    [(_, told)] = ask(site, key, ("sick_jobs", {"cluster": "prod-eu"}))
+    of_line = [row["rule"] for row in told["other_findings"] if row["job_id"] == "d" * 32]
+    assert of_line == ["storage.orphans"]
+
+
 @pytest.mark.parametrize("name", sorted(TOOLS))
 def test_each_tool_answers_within_bounds_about_a_sick_job(site, name):
     key = fleet()

@@ -248,7 +248,7 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
 def _feeders(job: JobCurrent) -> dict[str, list[str]]:
     """Vertex with several upstream vertices → their ids."""
     sources_by_target: dict[str, dict[str, None]] = {}
-    for edge in (job.graph or {}).get("edges") or ():
+    for edge in job.edges:
         sources_by_target.setdefault(str(edge.get("target")), {})[str(edge.get("source"))] = None
     return {
         target: list(sources) for target, sources in sources_by_target.items() if len(sources) > 1

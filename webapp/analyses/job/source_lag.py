@@ -481,9 +481,7 @@ def _connector_facts(lags: JobSources) -> Iterator[Fact]:
                 message("Kafka: records of {name:name} after its commits", name=source.name),
                 uncommitted,
                 "count",
-                message(
-                    "read, not yet committed: the lag of the consumer group is that much higher"
-                ),
+                "read, not yet committed: the lag of the consumer group is that much higher",
             )
         gauges: tuple[tuple[str, str, Unit], ...] = (
             (

@@ -326,14 +326,12 @@ def _initialization(initialization: dict[str, Any]) -> Table:
     return Table.of(
         [(name, parts[name]) for name in INITIALIZATION_PARTS if name in parts],
         "initialization",
-        message("Initialization of the tasks"),
+        "Initialization of the tasks",
         (
-            Column("part", message("Part"), value=lambda part: INITIALIZATION_PARTS[part[0]][0]),
-            Column("longest_ms", message("Longest"), "ms", value=lambda part: part[1]["longest"]),
-            Column("sum_ms", message("All tasks"), "ms", value=lambda part: part[1]["sum"]),
-            Column(
-                "meaning", message("Meaning"), value=lambda part: INITIALIZATION_PARTS[part[0]][1]
-            ),
+            Column("part", "Part", value=lambda part: INITIALIZATION_PARTS[part[0]][0]),
+            Column("longest_ms", "Longest", "ms", value=lambda part: part[1]["longest"]),
+            Column("sum_ms", "All tasks", "ms", value=lambda part: part[1]["sum"]),
+            Column("meaning", "Meaning", value=lambda part: INITIALIZATION_PARTS[part[0]][1]),
         ),
         subtitle=message(
             "of the newest start, by Flink's span: {duration_ms:name}, {state:name}",

@@ -223,6 +223,11 @@ class JobCurrent(JobRow):
         return {key: str(vertex.get("name") or key) for key, vertex in self.vertices.items()}
 
     @property
+    def given_names(self) -> dict[str, str]:
+        """Of the vertices that have one, by id."""
+        return {key: name for key, name in self.vertex_names.items() if name != key}
+
+    @property
     def edges(self) -> Sequence[dict[str, Any]]:
         """Edges of its plan: ``{source, target, ship_strategy}``; empty if it is unknown."""
         return (self.graph or {}).get("edges") or ()

@@ -122,6 +122,13 @@ def _is_protobuf(request: Request) -> bool:
     return (request.content_type or "").partition(";")[0].strip() == PROTOBUF
 
 
+def _take_entries(view: PushView, request: Request, form: Any) -> HttpResponse:
+    """``form``: the module that reads the body, and makes the answer."""
+    in_protobuf = _is_protobuf(request)
+    answer = view.take_body(request, form.from_protobuf if in_protobuf else form.from_json)
+    return _response(form.accepted(answer.skipped, answer.problem), in_protobuf=in_protobuf)
+
+
 class OtlpPushView(PushView):
     @extend_schema(
         summary="Push logs by OTLP over HTTP",
@@ -135,9 +142,7 @@ class OtlpPushView(PushView):
     def post(self, request: Request) -> HttpResponse:
         with _requires_otlp():
             from ingest.pushed import otlp
-        in_protobuf = _is_protobuf(request)
-        answer = self.take_body(request, otlp.from_protobuf if in_protobuf else otlp.from_json)
-        return _response(otlp.accepted(answer.skipped, answer.problem), in_protobuf=in_protobuf)
+        return _take_entries(self, request, otlp)
 
 
 class OtlpTracesPushView(PushView):
@@ -153,12 +158,7 @@ class OtlpTracesPushView(PushView):
     def post(self, request: Request) -> HttpResponse:
         with _requires_otlp():
             from ingest.pushed import otlp_traces
-        in_protobuf = _is_protobuf(request)
-        read = otlp_traces.from_protobuf if in_protobuf else otlp_traces.from_json
-        answer = self.take_body(request, read)
-        return _response(
-            otlp_traces.accepted(answer.skipped, answer.problem), in_protobuf=in_protobuf
-        )
+        return _take_entries(self, request, otlp_traces)
 
 
 class OtlpMetricsPushView(PushView):

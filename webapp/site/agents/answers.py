@@ -17,6 +17,7 @@ from webapp.analyses.inputs import inputs_for_job
 from webapp.analyses.presentation import plain
 from webapp.analyses.registry import all_analyses
 from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.job_attempts import STORAGE_RULES
 from webapp.findings.known_bugs import bugs_beside
 from webapp.findings.models import Finding
 from webapp.findings.reasons import reasons
@@ -136,8 +137,12 @@ def sick_jobs(cluster: str = "") -> dict[str, Any]:
     worst = list(in_trouble.order_by(worst_first(), "id")[:MOST_JOBS])
     reason_by_job = reasons(worst)
     findings = Finding.objects.in_bulk([reason.pk for reason in reason_by_job.values()])
-    of_one_that_runs = rows.filter(cluster=OuterRef("cluster"), job_id=OuterRef("job_id"))
-    others = Finding.objects.open().filter(~Exists(of_one_that_runs))
+    beside = rows.filter(cluster=OuterRef("cluster"))
+    of_attempt = Exists(beside.filter(job_id=OuterRef("job_id")))
+    of_job = Exists(beside.filter(first_attempt_id=OuterRef("first_attempt_id")))
+    # Findings of storage belong to one attempt, others to the job.
+    others = Finding.objects.open().exclude(of_attempt)
+    others = others.exclude(of_job, ~Q(rule__startswith=STORAGE_RULES), first_attempt_id__gt="")
     if cluster:
         others = others.filter(cluster=cluster)
     return {

@@ -54,7 +54,7 @@ def xray(request: HttpRequest) -> HttpResponse:
 
 def _contents(path: str, contents: Xray) -> dict[str, Any]:
     job = owner_of(owner_directory(path.rpartition("/")[0]))
-    names = job.vertex_names if job else {}
+    names = job.given_names if job else {}
 
     def name_of(operator_id: str, name: str) -> str:
         unnamed = gettext("operator %(operator_id)s") % {"operator_id": operator_id[:8]}

@@ -69,7 +69,7 @@ class Command(PreparedCommand):
         except PlanActionRefused as error:
             raise CommandError(str(error), returncode=NOT_ALLOWED) from error
         except CleanupError as error:
-            raise CommandError(str(error), returncode=1) from error
+            raise CommandError(str(error)) from error
 
     def _dry_run(self, plan: CleanupPlan) -> None:
         counts = dry_run(reader_of(plan))
@@ -137,22 +137,18 @@ class Command(PreparedCommand):
             except CleanupError:
                 raise
             except Exception as error:
-                raise CommandError(
-                    f"{describe(error)} Repeat the command to continue.", returncode=1
-                ) from error
+                raise CommandError(f"{describe(error)} Repeat the command to continue.") from error
             if performed.state == Performed.HELD:
                 if time.monotonic() > deadline:
                     raise CommandError(
-                        "A worker carries it out; its progress is on the page of the plan.",
-                        returncode=1,
+                        "A worker carries it out; its progress is on the page of the plan."
                     )
                 time.sleep(LOOK_AGAIN_S)
             plan.refresh_from_db()
         self._report(plan, verb)
         if plan.state not in orders.REACHED[verb]:
             raise CommandError(
-                plan.trouble or f"Plan {plan.short_name} is {plan.get_state_display()}.",
-                returncode=1,
+                plan.trouble or f"Plan {plan.short_name} is {plan.get_state_display()}."
             )
 
     def _report(self, plan: CleanupPlan, verb: str) -> None:

@@ -61,11 +61,9 @@ class Command(PreparedCommand):
         except PlanRefused:
             raise
         except Exception as error:
-            raise CommandError(describe(error), returncode=1) from error
+            raise CommandError(describe(error)) from error
         if performed.state == Performed.HELD:
-            raise CommandError(
-                "A worker makes the plan already; see the page of clean-up plans.", returncode=1
-            )
+            raise CommandError("A worker makes the plan already; see the page of clean-up plans.")
         plan.refresh_from_db()
         print_lines(
             self.stdout,

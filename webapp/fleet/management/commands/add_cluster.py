@@ -109,9 +109,7 @@ class Command(PreparedCommand):
             self._print(report)
             if not report.reachable:
                 raise CommandError(
-                    f"{cluster.name} is not registered. Use --untested to register it all the "
-                    "same.",
-                    returncode=1,
+                    f"{cluster.name} is not registered. Use --untested to register it all the same."
                 )
             cluster.misses = list(report.misses)
         if cluster.pk:

@@ -102,11 +102,9 @@ class Command(PreparedCommand):
         try:
             performed = perform(work_keys.key_of(replica), even_if_not_due=True, echo=self.say)
         except Exception as error:
-            raise CommandError(describe(error), returncode=1) from error
+            raise CommandError(describe(error)) from error
         if performed.state == Performed.HELD:
-            raise CommandError(
-                "A worker is copying already; see the job's page of replication.", returncode=1
-            )
+            raise CommandError("A worker is copying already; see the job's page of replication.")
 
 
 def _words(replication: JobReplication, *, stopped: bool) -> Iterator[str]:

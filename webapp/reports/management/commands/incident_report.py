@@ -120,7 +120,7 @@ def _write(document: Report, out: Path) -> dict[str, str]:
             path.write_bytes(rendered(document, form))
             paths[form] = str(path)
     except OSError as error:
-        raise CommandError(f"{out}: {error.strerror or error}", returncode=1) from error
+        raise CommandError(f"{out}: {error.strerror or error}") from error
     return paths
 
 

@@ -32,8 +32,7 @@ class Command(BaseCommand):
         if options["check"]:
             if outdated or obsolete:
                 raise CommandError(
-                    f"Not up to date: {', '.join([*outdated, *obsolete])}. Run manage.py generate_docs.",
-                    returncode=1,
+                    f"Not up to date: {', '.join([*outdated, *obsolete])}. Run manage.py generate_docs."
                 )
             return
         for path in outdated:

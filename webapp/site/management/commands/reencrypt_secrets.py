@@ -49,6 +49,4 @@ class Command(PreparedCommand):
                         )
         self.stdout.write(f"{done} secrets are encrypted with the first key.")
         if lost:
-            raise CommandError(
-                f"No key fits the secrets of {', '.join(lost)}; enter them again.", returncode=1
-            )
+            raise CommandError(f"No key fits the secrets of {', '.join(lost)}; enter them again.")
