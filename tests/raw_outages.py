@@ -37,8 +37,12 @@ def folder_of(recording: str) -> Path:
 
 def jobmanager_log(recording: str) -> str:
     (log,) = (folder_of(recording) / "logs").glob("*standalonesession*")
-    content = log.read_bytes()
-    return (gzip.decompress(content) if log.suffix == ".gz" else content).decode("utf-8")
+    return text_of(log)
+
+
+def text_of(file: Path) -> str:
+    content = file.read_bytes()
+    return (gzip.decompress(content) if file.suffix == ".gz" else content).decode()
 
 
 def raw_outages(recording: str) -> list[RawOutage]:

@@ -27,7 +27,7 @@ from webapp.config.wsgi import application
 ROLES = (Role.VIEWER, Role.OPERATOR, Role.ADMIN)
 OPERATIONS = 70
 DEEPER = b"[" * 200_000
-POSITIONS = ("cursor", "events", "checkpoints", "jobs", "missing", "files", "at", "after")
+POSITIONS = ("cursor", "events", "checkpoints", "jobs", "missing", "files", "at", "after", "page")
 """Parameters that say where a list goes on."""
 JSON = ("application/json", "application/vnd.oai.openapi+json")
 FILES = "/files/"

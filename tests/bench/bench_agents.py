@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tests.bench.harness import Report
+from tests.bench.harness import Report, p95
 from tests.migrated import home_with_database
 
 EXACT, MOST_CALLS = 0.9, 4
@@ -25,8 +25,7 @@ def run(report: Report) -> None:
     for one in _plays():
         plays[one["by"]].append(one)
     for by, of_agent in plays.items():
-        calls = sorted(one["calls"] for one in of_agent)
-        p95 = calls[int(0.95 * (len(calls) - 1) + 0.5)]
+        calls = [one["calls"] for one in of_agent]
         has_budget = by == BUDGETED
         report(f"{by}: questions", len(of_agent), "")
         exact = _share(of_agent, "is_exact")
@@ -34,7 +33,7 @@ def run(report: Report) -> None:
         report(f"{by}: next steps that help", _share(of_agent, "helps"), "")
         report(f"{by}: guesses", _share(of_agent, "is_guess"), "")
         report(f"{by}: calls, median", median(calls), "calls")
-        report(f"{by}: calls, p95", p95, "calls", budget=MOST_CALLS if has_budget else None)
+        report(f"{by}: calls, p95", p95(calls), "calls", budget=MOST_CALLS if has_budget else None)
     for one in plays[BUDGETED]:
         if not one["is_exact"]:
             print(f"  missed: {one['question']} answered {one['answer']}")

@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from ingest.lake.store import Lake
-from tests.bench.harness import Report
+from tests.bench.harness import Report, p95
 from tests.integration.running import RunningWeir, until
 from tests.lab.cluster import Lab, start
 from tests.webapp.delivery.receiver import Receiver, receiving
@@ -160,4 +160,4 @@ def _tell_of(
 ) -> None:
     ordered = sorted(waits_s)
     report(f"{what}, median of {len(ordered)}", ordered[len(ordered) // 2], "s")
-    report(f"{what}, p95", ordered[int(0.95 * (len(ordered) - 1) + 0.5)], "s", budget=budget_s)
+    report(f"{what}, p95", p95(ordered), "s", budget=budget_s)

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.bench.harness import Report
+from tests.bench.harness import Report, p95
 from tests.integration.running import RunningWeir, until
 from tests.lab.cluster import Lab, start
 from tests.lab.slow_network import SlowLink
@@ -178,4 +178,4 @@ def _add(weir: RunningWeir, *arguments: str) -> None:
 def _tell(what: str, values: list[Any], report: Report, budget_s: float | None = None) -> None:
     ordered = sorted(values)
     report(f"{what}, median of {len(ordered)}", ordered[len(ordered) // 2], "s")
-    report(f"{what}, p95", ordered[int(0.95 * (len(ordered) - 1) + 0.5)], "s", budget=budget_s)
+    report(f"{what}, p95", p95(ordered), "s", budget=budget_s)

@@ -3,9 +3,13 @@ budget holds.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
+
+
+def p95(values: Sequence[float]) -> float:
+    return sorted(values)[int(0.95 * (len(values) - 1) + 0.5)]
 
 
 @dataclass(frozen=True)

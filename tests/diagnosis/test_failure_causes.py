@@ -17,6 +17,7 @@ from tests.selections import for_each
 
 def test_each_entry_has_an_example_and_its_source():
     assert set(EXAMPLES) == set(SOURCES) == {cause.code for cause in CAUSES}
+    assert all(SOURCES.values())
 
 
 @for_each(cause=CAUSES)

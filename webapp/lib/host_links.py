@@ -15,7 +15,7 @@ from webapp.lib.filters import demo_mark
 from webapp.lib.quantities import UNKNOWN
 
 register = template.Library()
-LONGEST_SHOWN = 80
+LONGEST_SHOWN, LONGEST_JOB_SHOWN = 80, 120
 
 
 @register.simple_tag
@@ -29,7 +29,7 @@ def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str
         reverse("host", args=(name,)),
         f"?{parameters}" if parameters else "",
         name,
-        _shortened(name),
+        Truncator(name).chars(LONGEST_SHOWN),
     )
 
 
@@ -40,12 +40,8 @@ def job_link(cluster: str, job_id: str, name: str | None, query: str = "") -> Sa
         '<a href="{}{}"><bdi>{}</bdi></a>',
         reverse("job", args=(cluster, job_id)),
         f"?{query}" if query else "",
-        _shortened(name or job_id),
+        Truncator(name or job_id).chars(LONGEST_JOB_SHOWN),
     )
-
-
-def _shortened(name: str) -> str:
-    return Truncator(name).chars(LONGEST_SHOWN)
 
 
 @register.simple_tag

@@ -23,7 +23,7 @@ class PushTokenQuerySet(TokenQuerySet):
 
 @scoped_as("fleet.Cluster", by="cluster")
 class PushToken(Token):
-    """Allows to push logs and metrics of its cluster only."""
+    """Allows to push logs, spans and metrics of its cluster only."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="push_tokens")
     lines = models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")

@@ -6,7 +6,6 @@ JSON object a play.
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import asdict
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
@@ -19,7 +18,7 @@ from tests.bench.agents.command import VARIABLE, by_command
 from tests.bench.agents.play import Play, Task, play
 from tests.bench.agents.questions import QUESTIONS, Question
 from tests.bench.agents.raw_tools import RawTools
-from tests.bench.agents.recorded import recorded
+from tests.bench.agents.recorded import Recorded, recorded
 from tests.bench.agents.scoring import score
 from tests.bench.agents.scripted import by_raw, by_weir
 from tests.bench.agents.weir_tools import watched
@@ -31,8 +30,7 @@ def main() -> None:
     agents = {"scripted agent": {"weir": by_weir, "raw": by_raw}}
     if command := os.environ.get(VARIABLE):
         agents["command"] = dict.fromkeys(("weir", "raw"), by_command(command))
-    for number, (moment, questions) in enumerate(_moments(), 1):
-        past = recorded(*moment)
+    for number, (past, questions) in enumerate(_moments(), 1):
         name = f"c{number}"
         tools = {"weir": watched(past, name), "raw": RawTools(past)}
         for question in questions:
@@ -42,12 +40,13 @@ def main() -> None:
                     _tell(f"{agent}, {kind}", question, play(steps, task, tools[kind]))
 
 
-def _moments() -> Iterator[tuple[Moment, list[Question]]]:
+def _moments() -> list[tuple[Recorded, list[Question]]]:
     """What is asked of each, in order of time: no Weir's clock goes back."""
     asked: dict[Moment, list[Question]] = defaultdict(list)
     for question in QUESTIONS:
         asked[question.recording, question.after_s].append(question)
-    yield from sorted(asked.items(), key=lambda item: recorded(*item[0]).at)
+    pasts = [(recorded(*moment), questions) for moment, questions in asked.items()]
+    return sorted(pasts, key=lambda past: past[0].at)
 
 
 def _tell(by: str, question: Question, played: Play) -> None:

@@ -2,7 +2,6 @@
 of the folder that it was played in tell the incident, so others stand for them.
 """
 
-import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -10,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from tests.raw_outages import text_of
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 STAMP = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) ", re.MULTILINE)
@@ -41,8 +42,8 @@ def recorded(recording: str, after_s: float | None = None) -> Recorded:
     where somebody cancelled its job.
     """
     folder = FIXTURES / recording
-    rest = "".join(map(_text, folder.glob("rest.jsonl*")))
-    logs = {path.name.removesuffix(".gz"): _text(path) for path in sorted(folder.glob("logs/*"))}
+    rest = "".join(map(text_of, folder.glob("rest.jsonl*")))
+    logs = {path.name.removesuffix(".gz"): text_of(path) for path in sorted(folder.glob("logs/*"))}
     run = f"{folder.parent.name}-{folder.name}-"
     names = sorted(set(JOB.findall("\n".join((rest, *logs.values())))), key=len, reverse=True)
     others = {name: f"job-{number}" for number, name in enumerate(names, 1)}
@@ -71,7 +72,7 @@ def _ends(
     if after_s is not None:
         yield datetime.fromtimestamp(answered_s[0] + after_s, UTC)
     for events in folder.glob("events.jsonl"):
-        for event in map(json.loads, _text(events).splitlines()):
+        for event in map(json.loads, text_of(events).splitlines()):
             if event["event"] == "cancel":
                 yield datetime.fromtimestamp(event["ts"], UTC)
 
@@ -83,8 +84,3 @@ def _before(log: str, at: datetime) -> str:
 
 def _instant(stamp: str) -> datetime:
     return datetime.strptime(f"{stamp}+0000", "%Y-%m-%d %H:%M:%S,%f%z")
-
-
-def _text(path: Path) -> str:
-    content = path.read_bytes()
-    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode()

@@ -2,7 +2,6 @@
 recovery, starts and report tell the same, which is what the raw lines and answers say.
 """
 
-import gzip
 import re
 import shutil
 from collections import Counter
@@ -27,7 +26,7 @@ from spark_jobs.serving import (
     TASKMANAGER_LIFE,
 )
 from tests.first_cycles import served_tables
-from tests.raw_outages import raw_outages
+from tests.raw_outages import raw_outages, text_of
 from tests.webapp.placement.recorded import FIXTURES, answers
 from tests.webapp.reports.stories import part, rows
 from tests.weir_settings import WeirSettings, below
@@ -138,8 +137,7 @@ def taken_up(
 
 def jobmanager_lines(recording: str) -> list[str]:
     (log,) = (FIXTURES / recording / "logs").glob("*standalonesession*")
-    content = log.read_bytes()
-    return (gzip.decompress(content) if log.suffix == ".gz" else content).decode().splitlines()
+    return text_of(log).splitlines()
 
 
 def lost_by_log(recording: str, jobs: int) -> set[str]:

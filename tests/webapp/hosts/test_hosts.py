@@ -95,6 +95,8 @@ def test_pages_of_hosts_follow_one_another(viewer, now):
         runs_on(f"h{number:02}", of, now)
     first, second = (viewer.get("/hosts/", {"page": page}) for page in (1, 2))
     assert listed(first) + listed(second) == [f"h{number:02}" for number in range(60)]
+    assert 'href="?page=2"' in first.content.decode()
+    assert 'href="?page=1"' in second.content.decode() and "page=3" not in second.content.decode()
     assert listed(viewer.get("/hosts/", {"page": 10_000})) == listed(second)
 
 

@@ -169,7 +169,9 @@ def test_settings_and_recovery_points_of_a_whole_fleet_reach_the_job(
     for number, job_id in enumerate(fleet[:1_300]):
         limits = told.limits("prod-eu", job_id)
         assert limits["checkpoint.expired.look_back_s"] == number + 600
+        assert limits != told.limits("prod-eu", fleet[1_300])
     assert all(told.recovery_point("prod-eu", job_id) for job_id in fleet)
+    assert not told.recovery_point("prod-eu", "e" * 32)
 
 
 def test_a_run_says_what_it_did(see: Callable[..., None]) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from opentelemetry.exporter.otlp.proto.http import Compression
@@ -39,18 +38,6 @@ JSON, OTLP, LOKI = "/api/v1/push/logs/", "/api/v1/push/v1/logs", "/api/v1/push/l
 METRICS = "/api/v1/push/v1/metrics"
 AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
 LINE = "2026-11-23 01:02:03,004 WARN  a.B [] - careful"
-
-
-@pytest.fixture
-def cluster(home, db):
-    cache.clear()
-    return Cluster.objects.create(name="prod", logs_are_pushed=True)
-
-
-@pytest.fixture
-def shipper(cluster):
-    _, text = PushToken.objects.issue(cluster, "fluent-bit")
-    return Client(headers={"authorization": f"Bearer {text}"})
 
 
 def push(client, path, body, **headers):

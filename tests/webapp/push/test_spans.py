@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -39,18 +38,6 @@ AT = datetime.fromtimestamp(BEGUN_MS / 1000, UTC) + timedelta(minutes=1)
 WHOLE = {"checkpointId": 7, "checkpointStatus": "COMPLETED", "fullSize": 4096}
 
 
-@pytest.fixture
-def cluster(home: Path, db: None) -> Cluster:
-    cache.clear()
-    return Cluster.objects.create(name="prod", logs_are_pushed=True)
-
-
-@pytest.fixture
-def flink(cluster: Cluster) -> Client:
-    _, text = PushToken.objects.issue(cluster, "flink")
-    return Client(headers={"authorization": f"Bearer {text}"})
-
-
 def push(client: Client, path: str, body: Any) -> Any:
     packed = gzip.compress(json.dumps(body).encode())
     headers = {"content-encoding": "gzip"}
@@ -67,10 +54,10 @@ def served(cluster: Cluster, home: Path, *tables: ServingTable, rest: Any = ()) 
 
 
 def test_a_checkpoint_that_only_a_span_has_is_served_with_its_figures(
-    flink: Client, cluster: Cluster, home: Path
+    shipper: Client, cluster: Cluster, home: Path
 ) -> None:
     for _ in range(2):
-        answer = push(flink, TRACES, spans(span("Checkpoint", 950, **WHOLE, checkpointedSize=77)))
+        answer = push(shipper, TRACES, spans(span("Checkpoint", 950, **WHOLE, checkpointedSize=77)))
         assert (answer.status_code, answer.json()) == (200, {})
     assert PushToken.objects.get().lines == 1
     (fact,), (job,) = served(cluster, home, CHECKPOINT_FACT, JOB_CURRENT)
@@ -83,10 +70,10 @@ def test_a_checkpoint_that_only_a_span_has_is_served_with_its_figures(
 
 
 def test_a_value_of_rest_is_preferred_and_a_span_ends_what_rest_saw_in_progress(
-    flink: Client, cluster: Cluster, home: Path
+    shipper: Client, cluster: Cluster, home: Path
 ) -> None:
     push(
-        flink,
+        shipper,
         TRACES,
         spans(
             span("Checkpoint", 950, **WHOLE),
@@ -114,11 +101,11 @@ def test_a_value_of_rest_is_preferred_and_a_span_ends_what_rest_saw_in_progress(
 
 
 def test_a_start_that_rest_has_gets_the_parts_of_its_initialization(
-    flink: Client, cluster: Cluster, home: Path
+    shipper: Client, cluster: Cluster, home: Path
 ) -> None:
     parts = {"maxInitializeStateDurationMs": 800, "sumInitializeStateDurationMs": 1500}
     sent = span("JobInitialization", 900, initializationStatus="COMPLETED", checkpointId=6, **parts)
-    push(flink, TRACES, spans(sent))
+    push(shipper, TRACES, spans(sent))
     begun = instant(BEGUN_MS)
     after = [begun + timedelta(milliseconds=ms) for ms in (10, 20, 950)]
     rest = [
@@ -145,9 +132,9 @@ def test_a_start_that_rest_has_gets_the_parts_of_its_initialization(
     }
 
 
-def test_events_give_a_job_its_state(flink: Client, cluster: Cluster, home: Path) -> None:
-    push(flink, LOGS, event("JobStatusChangeEvent", MASTER, newJobStatus="RESTARTING"))
-    push(flink, LOGS, event("JobFailureEvent", FAILURES, canRestart="true"))
+def test_events_give_a_job_its_state(shipper: Client, cluster: Cluster, home: Path) -> None:
+    push(shipper, LOGS, event("JobStatusChangeEvent", MASTER, newJobStatus="RESTARTING"))
+    push(shipper, LOGS, event("JobFailureEvent", FAILURES, canRestart="true"))
     ((job,),) = served(cluster, home, JOB_CURRENT)
     assert (job["state"], job["restarts"], job["name"]) == ("RESTARTING", 1, OF_JOB["job_name"])
 
@@ -172,8 +159,8 @@ def test_what_opentelemetry_s_own_exporter_sends_of_spans_is_read(
     assert (fact["outcome"], fact["end_to_end_ms"]) == ("completed", 950)
 
 
-def test_a_span_without_a_job_is_rejected_by_number(flink: Client) -> None:
-    answer = push(flink, TRACES, spans(span("Checkpoint", 1, **WHOLE, job_id="none")))
+def test_a_span_without_a_job_is_rejected_by_number(shipper: Client) -> None:
+    answer = push(shipper, TRACES, spans(span("Checkpoint", 1, **WHOLE, job_id="none")))
     assert answer.json()["partialSuccess"]["rejectedSpans"] == "1"
     assert "Checkpoint" in PushToken.objects.get().last_problem
 
@@ -182,10 +169,10 @@ def test_a_span_without_a_job_is_rejected_by_number(flink: Client) -> None:
     ("body", "status"), [(b"none", 400), (gzip.compress(bytes(20_000_000)), 413)]
 )
 def test_a_body_of_spans_that_cannot_be_read_is_refused(
-    flink: Client, body: bytes, status: int
+    shipper: Client, body: bytes, status: int
 ) -> None:
     encoding = {"content-encoding": "gzip"} if status == 413 else {}
     assert (
-        flink.post(TRACES, body, content_type="application/json", headers=encoding).status_code
+        shipper.post(TRACES, body, content_type="application/json", headers=encoding).status_code
         == status
     )

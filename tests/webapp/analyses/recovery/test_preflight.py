@@ -16,9 +16,9 @@ from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
 from tests.first_cycles import served_tables
 from tests.ingest.metadata.summary import summarise
 from tests.storage_trees import lay_out
+from tests.webapp.analyses.recovery.snapshots import snapshot_in
 from tests.webapp.builders import cluster, job, unsaved_fact
 from tests.webapp.storage.builders import root
-from webapp.analyses.recovery import preflight as reading
 from webapp.analyses.recovery.preflight import preflight
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import StorageRoot
@@ -193,7 +193,7 @@ def test_operators_of_every_format_have_the_state_that_the_reader_counts(tmp_pat
         (tmp_path / "_metadata").write_bytes(gzip.decompress(path.read_bytes()))
         file = MetadataFile(str(tmp_path / "_metadata"), (tmp_path / "_metadata").stat().st_size)
         summary = summarise(file.pieces(), file.directory)
-        snapshot = reading._with_files(reading._read(file), file)
+        snapshot = snapshot_in(file)
         found = sum(operator.state_bytes for operator in snapshot.operators)
         assert (found, len(snapshot.operators)) == (
             summary.state_bytes,

@@ -13,16 +13,11 @@ from spark_jobs.diagnosis.preflight.judging import Preflight, judge
 from spark_jobs.diagnosis.preflight.subjects import Job, PlannedOperator, Snapshot
 from tests.lab.cluster import Lab, start
 from tests.lab.rest import call_or_none
+from tests.webapp.analyses.recovery.snapshots import snapshot_in
 from tests.webapp.storage.builders import root
-from webapp.analyses.recovery import preflight as reading
 from webapp.storage.xray.location import find_metadata
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.django_db]
-
-
-def snapshot_in(path: str) -> Snapshot:
-    file = find_metadata(path)
-    return reading._with_files(reading._read(file), file)
 
 
 def said(lab: Lab, snapshot: Snapshot, job_id: str, of_program: Snapshot) -> Preflight:
@@ -69,7 +64,7 @@ def test_what_flink_refuses_is_never_said_to_restore(tmp_path: Path) -> None:
             lab.wait_for(lambda account: account["counts"]["completed"] > 0, 120, lab.job_id)
             path = lab.savepoint(120)
             lab.cancel()
-            return path, replace(snapshot_in(path), flink_version="1.20.5")
+            return path, replace(snapshot_in(find_metadata(path)), flink_version="1.20.5")
 
         path, snapshot = taken()
         lab.job_id = lab.play("healthy", name="larger", **{"second-lag-s": "1"})
@@ -78,7 +73,7 @@ def test_what_flink_refuses_is_never_said_to_restore(tmp_path: Path) -> None:
         for file in broken.iterdir():
             if file.name != "_metadata":
                 file.unlink()
-        of_broken = snapshot_in(f"file:{broken}")
+        of_broken = snapshot_in(find_metadata(f"file:{broken}"))
         assert of_broken.files
         found = {}
         for case, start_from, contents, parallelism in (

@@ -11,8 +11,8 @@ from webapp.push.models import issue
 
 class Command(PreparedCommand):
     help = (
-        "Issue a token to push logs and metrics of a cluster, and print it once. Exit code 0, or 2 "
-        "if there is no such live cluster."
+        "Issue a token to push logs, spans and metrics of a cluster, and print it once. Exit code 0, "
+        "or 2 if there is no such live cluster."
     )
 
     refusals = (ActionRefused,)
