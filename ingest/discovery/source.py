@@ -10,4 +10,12 @@ SOURCES = (
         tables=(LogRecord,),
         files=True,
     ),
+    Source(
+        "pods",
+        Turn.LOGS,
+        "ingest.pod_log:read_pods",
+        applies=lambda run: run.cluster.pods,
+        tables=(LogRecord,),
+        files=True,
+    ),
 )

@@ -19,7 +19,8 @@ from spark_jobs.fold.rows import Row, RowList, Rows, grouped, largest, least, ra
 from spark_jobs.serving import TASKMANAGER_LIFE, TASKMANAGER_LOSSES
 
 REGISTERED, FAILED = "tm_registered", "task_state"
-KINDS_OF_END = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected")
+POD_ENDED = "pod_ended"
+KINDS_OF_END = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected", POD_ENDED)
 NOTICED_WITHIN_MS = 300_000
 """Lines within this time are about one loss, and a loss concerns a job whose task left within this
 time: heartbeat.timeout is 50 s, or set to some minutes.
@@ -54,7 +55,7 @@ _CERTAINTY = {code: place for place, code in enumerate(WORDS)} | {"unreachable":
 _BY_REASON = (
     ("released", r"idle timeout"),
     ("oom_killed", r"OOM|OutOfMemory|beyond \S*\s*(?:physical|virtual) memory"),
-    ("evicted", r"evict|preempt"),
+    ("evicted", r"evict|preempt|DisruptionTarget"),
     ("heartbeat_timeout", r"timed out"),
     ("unreachable", r"no longer reachable"),
     ("exited", r"exit(?:ed| ?code)"),
@@ -120,7 +121,10 @@ def lives(
     previous_lives = {(row["taskmanager_id"], row["life"]): row for row in previous}
     signs = [*_line_signs(lines), *_sample_signs(samples), *_exception_signs(exceptions)]
     for sign in sorted(signs, key=lambda sign: (*sign[:4], rank(sign.row))):
-        _APPLY[sign.kind](by_id.setdefault(sign.taskmanager_id, []), sign)
+        if "address" in sign.row:
+            _end_pod(by_id, sign)
+        else:
+            _APPLY[sign.kind](by_id.setdefault(sign.taskmanager_id, []), sign)
     sampled_at = largest(*(life["sampled_at"] for id_lives in by_id.values() for life in id_lives))
     perhaps_lost = {
         name
@@ -177,7 +181,9 @@ def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
     if line["kind"] == "tm_unreachable":
         return "unreachable", None, None
     reason = line["reason_text"] or ""
-    code = next((code for code, pattern in _REASONS if pattern.search(reason)), None)
+    # The name of a pod's node, which comes first, may contain "preemptible".
+    words = reason.partition(": ")[2] if line["kind"] == POD_ENDED else reason
+    code = next((code for code, pattern in _REASONS if pattern.search(words)), None)
     if code is None and cause_of(reason) is not None:
         code = "container_lost"
     if code is None or _JOB_ENDED.search(reason):
@@ -202,9 +208,9 @@ def _line_signs(lines: Rows) -> Iterator[_Sign]:
             yield _sign(line, _REGISTERED, line["container"], host=host and host[1])
         elif end := end_of(line):
             code, number, detail = end
-            yield _sign(
-                line, _ENDED, line["container"], ended_by=code, exit_code=number, detail=detail
-            )
+            of_pod = {"address": line["host"]} if line["kind"] == POD_ENDED else {}
+            values = {"ended_by": code, "exit_code": number, "detail": detail} | of_pod
+            yield _sign(line, _ENDED, line["container"], **values)
 
 
 def _exception_signs(exceptions: Rows) -> Iterator[_Sign]:
@@ -317,6 +323,28 @@ def _lose(lives: list[Row], sign: _Sign) -> None:
         }
     life["lost_at"] = least(life["lost_at"], sign.at)
     life["as_of"] = largest(life["as_of"], sign.observed_at)
+
+
+def _end_pod(by_id: Mapping[str, list[Row]], sign: _Sign) -> None:
+    """Native mode names a TaskManager by its pod, standalone mode by the pod's address. The end of
+    a pod whose TaskManager is not known is no loss.
+    """
+    address = sign.row["address"]
+    names = [
+        name
+        for name in by_id
+        if name == sign.taskmanager_id
+        or ((match := _RESOURCE_ID.fullmatch(name)) is not None and match[1] == address)
+    ]
+    begun = [
+        (of_name, place)
+        for name in names
+        if (place := _place(of_name := by_id[name], sign.at)) is not None
+    ]
+    if begun:
+        newest, place = max(begun, key=lambda pair: pair[0][pair[1]]["seen_at"] or 0)
+        # When a pod was missed says less than lines about its TaskManager.
+        _lose(newest, sign._replace(at=min(sign.at, newest[place]["lost_at"] or sign.at)))
 
 
 _APPLY = {_ENDED: _lose, _SUSPECTED: _suspect, _REGISTERED: _see, _SEEN: _see}

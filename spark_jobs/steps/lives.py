@@ -17,7 +17,7 @@ LINE = pa.schema(
     [
         EVENT.field(name)
         for name in (
-            *("cluster", "ts", "observed_at", "kind", "container", "reason_text", "path"),
+            *("cluster", "ts", "observed_at", "kind", "container", "host", "reason_text", "path"),
             *("to_state", "detail"),
         )
     ]

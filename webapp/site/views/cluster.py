@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
+from ingest.discovery.pods import Pod, pods_of
 from webapp.alerting.badges import state_badge
 from webapp.alerting.models import Alert
 from webapp.charts.answers import answer_or_nothing
@@ -24,7 +25,7 @@ from webapp.findings.health_trends import health_trends
 from webapp.findings.reasons import reasons
 from webapp.fleet.badges import HEALTH_GROUPS, VISIBILITY_BADGES, job_badge
 from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import Cluster, JobCurrent, JobStart, LogEvent
+from webapp.fleet.models import Cluster, JobCurrent, JobStart, LogEvent, SourceReading
 from webapp.fleet.models.job import HEAVY
 from webapp.fleet.sorting import WORST_FIRST
 from webapp.fleet.totals import totals
@@ -32,6 +33,7 @@ from webapp.hosts.charts import events_of
 from webapp.hosts.lives import ended_words, lost
 from webapp.hosts.models import HostLoad, TaskManagerLife
 from webapp.lib.filters import words
+from webapp.lib.instants import instant_of
 from webapp.lib.timeranges import TimeRange, around, from_request, last_day
 
 JOBS_SHOWN, ALERTS_SHOWN, EVENTS_SHOWN = 12, 8, 20
@@ -54,6 +56,7 @@ JOBMANAGER_KINDS = {
     "submission_ignored",
     "zookeeper_lost",
 }
+POD_TONES = {"pod_ended": "crit", "pod_waiting": "warn", "pod_removed": "done"}
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,10 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
             )
             for job in jobs
         ],
+        "pods": [] if cluster.left_at else [_with_instants(pod) for pod in pods_of(cluster.pods)],
+        "pods_listed_at": SourceReading.objects.filter(name=cluster.found_by)
+        .values_list("last_success_at", flat=True)
+        .first(),
         "alerts": [(row, state_badge(row)) for row in shown_alerts[:ALERTS_SHOWN]],
         "more_alerts": len(shown_alerts) > ALERTS_SHOWN,
         "taskmanagers": len(living) if lives else None,
@@ -130,7 +137,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
     """``key``: taskmanagers or failures."""
     now = timezone.now()
-    cluster = get_object_or_404(Cluster.objects.defer("cursor"), name=name)
+    cluster = get_object_or_404(Cluster.objects.defer("cursor", "pods"), name=name)
     time_range = _page_range(request, cluster, now)
     start, end = time_range.from_time, min(time_range.to_time, now)
     if end <= start:
@@ -140,6 +147,12 @@ def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
     else:
         figure = _failures(name, start, end)
     return JsonResponse(answer_or_nothing(figure))
+
+
+def _with_instants(pod: Pod) -> tuple[Pod, dict[str, datetime | None]]:
+    names = ("started", "waits_since", "ended", "removed")
+    instants = {name: getattr(pod, f"{name}_ms") for name in names}
+    return pod, {name: ms and instant_of(ms) for name, ms in instants.items()}
 
 
 def _page_range(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRange:
@@ -232,6 +245,8 @@ def _events(
         if kind in JOBMANAGER_KINDS:
             title = gettext("JobManager: %(what)s") % {"what": words(kind)}
             yield ClusterEvent(at, "done", title, text or "")
+        elif tone := POD_TONES.get(kind):
+            yield ClusterEvent(at, tone, words(kind).capitalize(), text or "")
     restarts = list(_restarts(cluster, start, end)[:EVENTS_SHOWN])
     names = dict(
         JobCurrent.objects.filter(
