@@ -35,6 +35,9 @@ EXECUTION = schema(
 """Where an attempt of a subtask ran. ``log``: in which its TaskManager reported the task."""
 UPDATED_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
 """``newly_placed``: job, task and host are known since this run."""
+_POD_END = pa.struct(
+    list(schema(at="int", ended_by="text", exit_code="int", detail="text")),
+)
 LIFE = pa.schema(
     [
         *arrow_schema(TASKMANAGER_LIFE),
@@ -42,6 +45,7 @@ LIFE = pa.schema(
         ("lost_by", pa.string()),
         ("slot_jobs", pa.list_(pa.struct([("job_id", pa.string()), ("at", pa.int64())]))),
         ("informed_jobs", pa.list_(pa.string())),
+        ("pod_end", _POD_END),
     ]
 )
 """The remembered life of a TaskManager."""

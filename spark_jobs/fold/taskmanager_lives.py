@@ -88,11 +88,13 @@ _NEW_LIFE: Row = dict.fromkeys(
         "sampled_at",
         "slot_jobs",
         "informed_jobs",
+        "pod_end",
     )
 )
 """``lost_at``, ``lost_by``: the end by log lines. ``seen_at``: newest heartbeat; ``sampled_at``:
 newest sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: jobs that
-got the present end as a loss.
+got the present end as a loss. ``pod_end``: how its pod ended, which explains a loss that others
+notice.
 """
 
 
@@ -120,9 +122,9 @@ def lives(
         by_id.setdefault(row["taskmanager_id"], []).append({**_NEW_LIFE, **row})
     previous_lives = {(row["taskmanager_id"], row["life"]): row for row in previous}
     signs = [*_line_signs(lines), *_sample_signs(samples), *_exception_signs(exceptions)]
-    for sign in sorted(signs, key=lambda sign: (*sign[:4], rank(sign.row))):
+    for sign in sorted(signs, key=lambda sign: ("address" in sign.row, *sign[:4], rank(sign.row))):
         if "address" in sign.row:
-            _end_pod(by_id, sign)
+            _explain(by_id, sign)
         else:
             _APPLY[sign.kind](by_id.setdefault(sign.taskmanager_id, []), sign)
     sampled_at = largest(*(life["sampled_at"] for id_lives in by_id.values() for life in id_lives))
@@ -325,26 +327,26 @@ def _lose(lives: list[Row], sign: _Sign) -> None:
     life["as_of"] = largest(life["as_of"], sign.observed_at)
 
 
-def _end_pod(by_id: Mapping[str, list[Row]], sign: _Sign) -> None:
-    """Native mode names a TaskManager by its pod, standalone mode by the pod's address. The end of
-    a pod whose TaskManager is not known is no loss.
+def _explain(by_id: Mapping[str, list[Row]], sign: _Sign) -> None:
+    """Keeps how a pod ended, for the loss of its TaskManager. Native mode names a TaskManager by
+    its pod, standalone mode by the pod's address.
     """
-    address = sign.row["address"]
-    names = [
-        name
-        for name in by_id
-        if name == sign.taskmanager_id
-        or ((match := _RESOURCE_ID.fullmatch(name)) is not None and match[1] == address)
-    ]
-    begun = [
-        (of_name, place)
-        for name in names
-        if (place := _place(of_name := by_id[name], sign.at)) is not None
-    ]
-    if begun:
-        newest, place = max(begun, key=lambda pair: pair[0][pair[1]]["seen_at"] or 0)
-        # When a pod was missed says less than lines about its TaskManager.
-        _lose(newest, sign._replace(at=min(sign.at, newest[place]["lost_at"] or sign.at)))
+    lives = by_id.get(sign.taskmanager_id)
+    if lives is None:
+        address = sign.row["address"]
+        at_address = [
+            of_name
+            for name, of_name in by_id.items()
+            if (match := _RESOURCE_ID.fullmatch(name)) is not None
+            and match[1] == address
+            and _place(of_name, sign.at) is not None
+        ]
+        lives = max(at_address, key=lambda of_name: of_name[-1]["seen_at"] or 0, default=None)
+    if lives:
+        lives[_place(lives, sign.at) or 0]["pod_end"] = {
+            "at": sign.at,
+            **{name: sign.row[name] for name in ("ended_by", "exit_code", "detail")},
+        }
 
 
 _APPLY = {_ENDED: _lose, _SUSPECTED: _suspect, _REGISTERED: _see, _SEEN: _see}
@@ -373,6 +375,16 @@ def _end(life: Row, before: Row | None, sampled_at: int | None) -> None:
             ended_at, ended_by = suspected_at, "unreachable"
         elif newest - (life["sampled_at"] or newest) > UNLISTED_AFTER_MS:
             ended_at, ended_by = life["seen_at"], "unlisted"
+    pod = life["pod_end"]
+    if (
+        ended_at is not None
+        and pod is not None
+        # The loss is noticed after the end of the pod; a pod that is gone is noticed at any time.
+        and ended_at - pod["at"] <= NOTICED_WITHIN_MS
+        and _CERTAINTY[pod["ended_by"]] <= _CERTAINTY[ended_by]
+    ):
+        ended_by = pod["ended_by"]
+        life |= {name: pod[name] for name in ("exit_code", "detail")}
     if ended_at is not None and before is not None and life["informed_jobs"]:
         ended_at = before["ended_at"] or ended_at
     seen_at = life["seen_at"] if ended_at is None else least(life["seen_at"], ended_at)

@@ -446,6 +446,8 @@ NEAR = {
         "NotLeaderForPartitionException: This server is not the leader for that topic-partition.",
         "BROKER_TROUBLE",
     ),
+    "POD_UNSCHEDULABLE": ("SchedulingGated: waiting for the queue", None),
+    "CONTAINER_NOT_CREATED": ("Created container flink-main-container", None),
     "NO_RESOURCE_AVAILABLE": ("java.lang.IllegalStateException: no slot for the courier", None),
     "INSUFFICIENT_NETWORK_BUFFERS": ("Number of network buffers: 2048", None),
     "STATE_INCOMPATIBLE": (

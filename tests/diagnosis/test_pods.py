@@ -21,7 +21,8 @@ def told(at, kind, reason="on node worker-3", name="orders-taskmanager-1-2"):
 def lost(*events, reason=OOM):
     """Since 600 s, judged at 660 s."""
     loss = Annotation(ms(600), "taskmanager_lost", POD, detail={"reason": reason})
-    return window(*minutely(10), at=660, annotations=(restart(600), loss), events=events)
+    annotations = (restart(600), loss)
+    return window(*minutely(10), at=660, state="RESTARTING", annotations=annotations, events=events)
 
 
 def step(code):

@@ -184,6 +184,7 @@ def test_the_command_says_what_would_come_change_and_leave(api, capsys):
 
 BEGUN_MS = round(BEGUN.timestamp() * 1000)
 ORDERS = objects.deployment("orders", job_status={"jobId": JOB})
+NEEDS_SLOTS = f"Received resource requirements from job {JOB}: [numberOfRequiredSlots=2]"
 LATER = BEGUN + timedelta(minutes=7)
 
 
@@ -193,7 +194,7 @@ def lost():
     trace = f"TimeoutException: Heartbeat of TaskManager with id {objects.POD} timed out.\n"
     story.say(100, f"Heartbeat of TaskManager with id {objects.POD} timed out.")
     story.failed(100.1, f"java.util.concurrent.{trace}", taskmanager=objects.POD)
-    return story.restarts(100.2).say(170, "Freeing slot.", level="WARN")
+    return story.restarts(100.2).say(170, NEEDS_SLOTS)
 
 
 def served(tmp_path: Path, story, *tables):
@@ -273,7 +274,7 @@ def test_a_job_that_waits_for_slots_says_which_pods_wait_and_why(api, tmp_path, 
         since_ms = BEGUN_MS + 10_000
         api.put("pods", objects.unschedulable(f"orders-taskmanager-1-{number}", since_ms))
     follow()
-    story = Story().submitted().say(360, "Requesting slots.", level="WARN")
+    story = Story().submitted().say(360, NEEDS_SLOTS)
     findings, events = served(tmp_path, story, FINDING_OCCURRENCE, LOG_EVENT)
     assert [one["kind"] for one in events].count("pod_waiting") == 2
     finding = [one for one in findings if one["rule"] == "start.workers_lost"][-1]
