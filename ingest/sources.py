@@ -3,6 +3,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ingest.discovery.operator_report import OperatorEvent
+from ingest.discovery.pods import Pod
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,4 +111,5 @@ class ClusterSource:
     metrics_interval_s: float = 30
     request_timeout_s: float = 10
     operator_events: tuple[OperatorEvent, ...] = ()
+    pods: tuple[Pod, ...] = ()
     thread_dumps: tuple[str, ...] = ()

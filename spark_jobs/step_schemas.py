@@ -28,6 +28,7 @@ EXECUTION = schema(
 """Where an attempt of a subtask ran. ``log``: in which its TaskManager reported the task."""
 UPDATED_EXECUTION = schema(*EXECUTION, newly_placed="flag")
 """``newly_placed``: job, task and host are known since this run."""
+_POD_END = pa.struct(list(schema(at="int", ended_by="text", exit_code="int", detail="text")))
 _TEXTS = pa.list_(pa.string())
 LIFE = schema(
     *arrow_schema(TASKMANAGER_LIFE),
@@ -38,6 +39,7 @@ LIFE = schema(
     lost_by="text",
     slot_jobs=pa.list_(pa.struct(list(schema(job_id="text", at="int")))),
     informed_jobs=_TEXTS,
+    pod_end=_POD_END,
 )
 """The remembered life of a TaskManager."""
 UPDATED_LIFE = schema(*LIFE, changed="flag", to_inform=_TEXTS)

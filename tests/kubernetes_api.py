@@ -26,6 +26,7 @@ KINDS = (
     "services",
     "configmaps",
     "events",
+    "pods",
 )
 
 

@@ -265,3 +265,96 @@ def state_snapshot(
             "error": error,
         },
     }
+
+
+POD = "orders-taskmanager-1-1"
+LIMIT = {"limits": {"cpu": "1", "memory": "4096Mi"}, "requests": {"cpu": "1", "memory": "4096Mi"}}
+
+
+def pod(
+    name=POD,
+    of="orders",
+    namespace="shop",
+    *,
+    component="taskmanager",
+    mode="native",
+    state=None,
+    last=None,
+    restarts=0,
+    conditions=(),
+    deleted_ms=None,
+    **status,
+):
+    """A pod that runs, unless ``state`` of its container or ``status`` says otherwise."""
+    own = {"type": f"flink-{mode}-kubernetes", "app": of, "component": component}
+    found = metadata(name, namespace, **own)
+    if deleted_ms is not None:
+        found |= {"deletionTimestamp": rfc3339(deleted_ms), "deletionGracePeriodSeconds": 30}
+    container = {
+        "name": "flink-main-container",
+        "image": "flink:1.20",
+        "imageID": "sha256:1",
+        "ready": state is None,
+        "restartCount": restarts,
+        "state": {"running": {"startedAt": rfc3339(STARTED_MS)}} if state is None else state,
+        "lastState": last or {},
+    }
+    side = {"name": "side-car", "restartCount": 7, "state": {"running": {}}, "lastState": {}}
+    said = {
+        "phase": "Running",
+        "podIP": "10.244.1.5",
+        "hostIP": "10.0.0.3",
+        "qosClass": "Guaranteed",
+        "startTime": rfc3339(STARTED_MS - 5_000),
+        "conditions": [
+            condition("PodScheduled", "True", at_ms=STARTED_MS - 5_000),
+            condition("Ready", "True" if state is None else "False"),
+            *conditions,
+        ],
+        "containerStatuses": [side, container],
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": found,
+        "spec": {
+            "nodeName": "worker-3",
+            "restartPolicy": "Never" if mode == "native" else "Always",
+            "containers": [
+                {"name": "side-car", "image": "x", "resources": {}},
+                {
+                    "name": "flink-main-container",
+                    "image": "flink:1.20",
+                    "env": [{"name": "PASSWORD", "value": "canary-secret"}],
+                    "resources": LIMIT,
+                },
+            ],
+        },
+        "status": said | status,
+    }
+
+
+def condition(kind, status, reason=None, message=None, at_ms=STARTED_MS):
+    told = {"reason": reason, "message": message}
+    return {
+        "type": kind,
+        "status": status,
+        "lastProbeTime": None,
+        "lastTransitionTime": rfc3339(at_ms),
+    } | {name: text for name, text in told.items() if text}
+
+
+def terminated(reason, code, at_ms):
+    ended = {"reason": reason, "exitCode": code, "finishedAt": rfc3339(at_ms)}
+    return {"terminated": ended | {"startedAt": rfc3339(STARTED_MS), "containerID": "x"}}
+
+
+UNSCHEDULABLE = "0/3 nodes are available: 3 Insufficient memory. preemption: not helpful."
+
+
+def unschedulable(name=POD, since_ms=STARTED_MS, **more):
+    waits = condition("PodScheduled", "False", "Unschedulable", UNSCHEDULABLE, since_ms)
+    found = pod(name, phase="Pending", **more)
+    found["status"] |= {"conditions": [waits], "containerStatuses": [], "podIP": ""}
+    found["spec"]["nodeName"] = ""
+    return found

@@ -45,7 +45,7 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
                 for key, text in sorted(labels.items())
                 if not key.startswith("__") and text
             }
-            cluster = FoundCluster(name, url, own_labels, target.operator)
+            cluster = FoundCluster(name, url, own_labels, target.operator, target.pods)
             existing = clusters.setdefault(name, cluster)
             if existing != cluster:
                 raise _Refused(

@@ -8,4 +8,11 @@ SOURCES = (
         applies=lambda run: run.cluster.operator_events,
         files=True,
     ),
+    Source(
+        "pods",
+        Turn.LOGS,
+        "ingest.pod_log:read_pods",
+        applies=lambda run: run.cluster.pods,
+        files=True,
+    ),
 )

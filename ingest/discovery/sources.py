@@ -3,6 +3,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ingest.discovery.operator_report import OperatorReport
+from ingest.discovery.pods import Pod
 from ingest.sources import Auth, LogSource, PrometheusSource, Tls
 
 OWN_NAMESPACE = "@own"
@@ -94,6 +95,7 @@ class FoundCluster:
     url: str
     labels: Mapping[str, str] = field(default_factory=dict)
     operator: OperatorReport | None = None
+    pods: tuple[Pod, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

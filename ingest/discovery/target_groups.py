@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.discovery.operator_report import OperatorReport
+from ingest.discovery.pods import Pod
 from ingest.errors import Skipped
 from ingest.messages import message
 from ingest.redaction.texts import redact
@@ -23,11 +24,14 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """``labels``: all labels, with ``__meta_…``. Secrets in values are masked."""
+    """``labels``: all labels, with ``__meta_…``. Secrets in values are masked. ``pods``: None if
+    they are not known.
+    """
 
     address: str
     labels: Mapping[str, str]
     operator: OperatorReport | None = None
+    pods: tuple[Pod, ...] | None = None
 
 
 def targets_of(document: Any) -> list[Target]:

@@ -463,6 +463,19 @@ _JOB_PATTERNS = (
         rf"Kubernetes operator: (?P<to_state>[A-Za-z0-9]{{1,60}}) of job {JOB}(?:, at "
         rf"{WORD:path})?: {REST:reason_text}",
     ),
+    *(
+        Pattern(
+            kind,
+            "of pods, written by ingest.pod_log",
+            rf"Kubernetes pod {WORKER} {verb}(?: for job {JOB})?: {REST:reason_text}",
+        )
+        for kind, verb in (
+            ("pod_started", "runs"),
+            ("pod_waiting", "waits"),
+            ("pod_ended", "ended"),
+            ("pod_removed", "was removed"),
+        )
+    ),
     Pattern(
         "job_started",
         "1.9+",

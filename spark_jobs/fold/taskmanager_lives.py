@@ -19,7 +19,8 @@ from spark_jobs.fold.rows import Row, RowList, Rows, grouped, largest, least, ra
 from spark_jobs.serving import TASKMANAGER_LIFE, TASKMANAGER_LOSSES
 
 REGISTERED, FAILED = "tm_registered", "task_state"
-KINDS_OF_END = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected")
+POD_ENDED = "pod_ended"
+KINDS_OF_END = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected", POD_ENDED)
 NOTICED_WITHIN_MS = 300_000
 """Lines within this time are about one loss, and a loss concerns a job whose task left within this
 time: heartbeat.timeout is 50 s, or set to some minutes.
@@ -54,7 +55,7 @@ _CERTAINTY = {code: place for place, code in enumerate(WORDS)} | {"unreachable":
 _BY_REASON = (
     ("released", r"idle timeout"),
     ("oom_killed", r"OOM|OutOfMemory|beyond \S*\s*(?:physical|virtual) memory"),
-    ("evicted", r"evict|preempt"),
+    ("evicted", r"evict|preempt|DisruptionTarget"),
     ("heartbeat_timeout", r"timed out"),
     ("unreachable", r"no longer reachable"),
     ("exited", r"exit(?:ed| ?code)"),
@@ -87,11 +88,13 @@ _NEW_LIFE: Row = dict.fromkeys(
         "sampled_at",
         "slot_jobs",
         "informed_jobs",
+        "pod_end",
     )
 )
 """``lost_at``, ``lost_by``: the end by log lines. ``seen_at``: newest heartbeat; ``sampled_at``:
 newest sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: jobs that
-got the present end as a loss.
+got the present end as a loss. ``pod_end``: how its pod ended, which explains a loss that others
+notice.
 """
 
 
@@ -119,8 +122,11 @@ def lives(
         by_id.setdefault(row["taskmanager_id"], []).append({**_NEW_LIFE, **row})
     previous_lives = {(row["taskmanager_id"], row["life"]): row for row in previous}
     signs = [*_line_signs(lines), *_sample_signs(samples), *_exception_signs(exceptions)]
-    for sign in sorted(signs, key=lambda sign: (*sign[:4], rank(sign.row))):
-        _APPLY[sign.kind](by_id.setdefault(sign.taskmanager_id, []), sign)
+    for sign in sorted(signs, key=lambda sign: ("address" in sign.row, *sign[:4], rank(sign.row))):
+        if "address" in sign.row:
+            _explain(by_id, sign)
+        else:
+            _APPLY[sign.kind](by_id.setdefault(sign.taskmanager_id, []), sign)
     sampled_at = largest(*(life["sampled_at"] for id_lives in by_id.values() for life in id_lives))
     perhaps_lost = {
         name
@@ -177,7 +183,9 @@ def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
     if line["kind"] == "tm_unreachable":
         return "unreachable", None, None
     reason = line["reason_text"] or ""
-    code = next((code for code, pattern in _REASONS if pattern.search(reason)), None)
+    # The name of a pod's node, which comes first, may contain "preemptible".
+    words = reason.partition(": ")[2] if line["kind"] == POD_ENDED else reason
+    code = next((code for code, pattern in _REASONS if pattern.search(words)), None)
     if code is None and cause_of(reason) is not None:
         code = "container_lost"
     if code is None or _JOB_ENDED.search(reason):
@@ -202,9 +210,9 @@ def _line_signs(lines: Rows) -> Iterator[_Sign]:
             yield _sign(line, _REGISTERED, line["container"], host=host and host[1])
         elif end := end_of(line):
             code, number, detail = end
-            yield _sign(
-                line, _ENDED, line["container"], ended_by=code, exit_code=number, detail=detail
-            )
+            of_pod = {"address": line["host"]} if line["kind"] == POD_ENDED else {}
+            values = {"ended_by": code, "exit_code": number, "detail": detail} | of_pod
+            yield _sign(line, _ENDED, line["container"], **values)
 
 
 def _exception_signs(exceptions: Rows) -> Iterator[_Sign]:
@@ -319,6 +327,28 @@ def _lose(lives: list[Row], sign: _Sign) -> None:
     life["as_of"] = largest(life["as_of"], sign.observed_at)
 
 
+def _explain(by_id: Mapping[str, list[Row]], sign: _Sign) -> None:
+    """Keeps how a pod ended, for the loss of its TaskManager. Native mode names a TaskManager by
+    its pod, standalone mode by the pod's address.
+    """
+    lives = by_id.get(sign.taskmanager_id)
+    if lives is None:
+        address = sign.row["address"]
+        at_address = [
+            of_name
+            for name, of_name in by_id.items()
+            if (match := _RESOURCE_ID.fullmatch(name)) is not None
+            and match[1] == address
+            and _place(of_name, sign.at) is not None
+        ]
+        lives = max(at_address, key=lambda of_name: of_name[-1]["seen_at"] or 0, default=None)
+    if lives:
+        lives[_place(lives, sign.at) or 0]["pod_end"] = {
+            "at": sign.at,
+            **{name: sign.row[name] for name in ("ended_by", "exit_code", "detail")},
+        }
+
+
 _APPLY = {_ENDED: _lose, _SUSPECTED: _suspect, _REGISTERED: _see, _SEEN: _see}
 
 
@@ -345,6 +375,16 @@ def _end(life: Row, before: Row | None, sampled_at: int | None) -> None:
             ended_at, ended_by = suspected_at, "unreachable"
         elif newest - (life["sampled_at"] or newest) > UNLISTED_AFTER_MS:
             ended_at, ended_by = life["seen_at"], "unlisted"
+    pod = life["pod_end"]
+    if (
+        ended_at is not None
+        and pod is not None
+        # The loss is noticed after the end of the pod; a pod that is gone is noticed at any time.
+        and ended_at - pod["at"] <= NOTICED_WITHIN_MS
+        and _CERTAINTY[pod["ended_by"]] <= _CERTAINTY[ended_by]
+    ):
+        ended_by = pod["ended_by"]
+        life |= {name: pod[name] for name in ("exit_code", "detail")}
     if ended_at is not None and before is not None and life["informed_jobs"]:
         ended_at = before["ended_at"] or ended_at
     seen_at = life["seen_at"] if ended_at is None else least(life["seen_at"], ended_at)

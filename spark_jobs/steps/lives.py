@@ -14,7 +14,9 @@ from spark_jobs.transforms.grouped_batches import groups
 
 SERVED = arrow_schema(TASKMANAGER_LIFE)
 _READ = ("cluster", "ts", "observed_at")
-LINE = fields_of(EVENT, *_READ, "kind", "container", "reason_text", "path", "to_state", "detail")
+LINE = fields_of(
+    EVENT, *_READ, "kind", "container", "host", "reason_text", "path", "to_state", "detail"
+)
 SAMPLE = fields_of(
     TABLES["taskmanagers"].schema,
     *_READ,

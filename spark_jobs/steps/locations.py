@@ -34,6 +34,7 @@ OF_CLUSTER = (
     "registration_failed",
     "rpc_too_large",
     "jobmanager_fatal",
+    *("pod_started", "pod_waiting", "pod_ended", "pod_removed"),
     "state_skipped",
     "taskmanager_fatal",
     "zookeeper_lost",

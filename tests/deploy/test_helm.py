@@ -130,7 +130,7 @@ def test_discovery_may_list_what_runs_flink_and_nothing_else():
     [role] = of_kind(GIVEN, "ClusterRole", "Role")
     assert [(rule["resources"], rule["verbs"]) for rule in role["rules"]] == [
         (["flinkdeployments", "flinksessionjobs", "flinkstatesnapshots"], ["list"]),
-        (["services", "events"], ["list"]),
+        (["services", "pods", "events"], ["list"]),
     ]
     of_namespaces = of_kind(EVERYTHING, "Role")
     assert [role["metadata"].get("namespace") for role in of_namespaces] == ["flink", "prod", None]

@@ -57,6 +57,12 @@ EXAMPLES = {
         "org.apache.flink.util.FlinkRuntimeException: Task did not exit gracefully within 180 "
         "+ seconds."
     ),
+    "POD_UNSCHEDULABLE": (
+        "Unschedulable: 0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: db}, 2 "
+        "Insufficient memory. preemption: 0/3 nodes are available: 1 Preemption is not helpful for "
+        "scheduling, 2 No preemption victims found for incoming pod."
+    ),
+    "CONTAINER_NOT_CREATED": 'CreateContainerConfigError: secret "s3-keys" not found',
     "IMAGE_NOT_PULLED": 'Back-off pulling image "registry.example/orders:1.4": ImagePullBackOff',
     "CONTAINER_EXITED": (
         "Pod terminated, container termination statuses: [flink-main-container(exitCode=239, "
@@ -301,6 +307,8 @@ EXAMPLES = {
 }
 
 SOURCES = {
+    "POD_UNSCHEDULABLE": "https://kubernetes.io/docs/concepts/scheduling-eviction/kube-scheduler/",
+    "CONTAINER_NOT_CREATED": "https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/",
     "METASPACE_FULL": "org.apache.flink.util.TaskManagerExceptionUtils",
     "DIRECT_MEMORY_FULL": "org.apache.flink.util.TaskManagerExceptionUtils",
     "NATIVE_THREADS_USED_UP": "java.lang.Thread",

@@ -50,10 +50,14 @@ ONLY_IN_FIELD = {
 """Of reports from the field, which ``test_field``, ``test_field_stories`` and ``test_store_faults``
 read.
 """
+ONLY_LISTED = {"pod_ended", "pod_removed", "pod_started", "pod_waiting"}
+"""By an API server, which no recording has; ``test_pods`` and ``test_discovering_kubernetes`` read
+them.
+"""
 READ = sorted(
     (rule.id, kind)
     for rule in registry.all_rules().values()
-    for kind in {*rule.reads} - NOT_RECORDED - ONLY_IN_INCIDENTS - ONLY_IN_FIELD
+    for kind in {*rule.reads} - NOT_RECORDED - ONLY_IN_INCIDENTS - ONLY_IN_FIELD - ONLY_LISTED
 )
 
 

@@ -46,6 +46,14 @@ def test_codes_are_distinct_and_found_again():
         ("exitCode=0, reason=Completed", None),
         ("Container preempted by scheduler", "POD_EVICTED"),
         (
+            "on node preemptible-1 2026-11-20 08:01:40 UTC: exitCode=137, reason=OOMKilled, memory "
+            "limit 4096Mi",
+            "CONTAINER_OUT_OF_MEMORY",
+        ),
+        ("DisruptionTarget, reason=PreemptionByScheduler: preempting", "POD_EVICTED"),
+        ("DisruptionTarget, reason=DeletionByTaintManager: Taint manager: x", "POD_EVICTED"),
+        ("DisruptionTarget, reason=DeletionByPodGC: PodGC: node no longer exists", "NODE_LOST"),
+        (
             "pod status: Failed(reason=Terminated, message=Pod was terminated in response to "
             "imminent node shutdown.)",
             "NODE_LOST",
@@ -439,6 +447,8 @@ NEAR = {
         "NotLeaderForPartitionException: This server is not the leader for that topic-partition.",
         "BROKER_TROUBLE",
     ),
+    "POD_UNSCHEDULABLE": ("SchedulingGated: waiting for the queue", None),
+    "CONTAINER_NOT_CREATED": ("Created container flink-main-container", None),
     "NO_RESOURCE_AVAILABLE": ("java.lang.IllegalStateException: no slot for the courier", None),
     "INSUFFICIENT_NETWORK_BUFFERS": ("Number of network buffers: 2048", None),
     "STATE_INCOMPATIBLE": (

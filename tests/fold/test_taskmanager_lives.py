@@ -25,7 +25,7 @@ OOM = (
 
 
 def line(at_s=0, kind="tm_unreachable", container=TM, reason_text=None, **values):
-    empty = dict.fromkeys(("path", "to_state", "detail"))
+    empty = dict.fromkeys(("path", "to_state", "detail", "host"))
     told_at = {"ts": noon(at_s), "observed_at": noon(at_s) + 50}
     return (
         empty
@@ -302,3 +302,62 @@ def test_what_came_in_an_earlier_run_is_remembered_and_not_told_twice():
     assert [row["subject"] for row in first.new_annotations] == [TM]
     assert [row["subject"] for row in second.new_annotations] == ["tm-2:4-d1"]
     assert [row["subject"] for row in second.annotations] == [TM, "tm-2:4-d1"]
+
+
+POD, STANDALONE = "orders-taskmanager-1-1", "10.244.1.5:6122-ab12cd"
+
+
+def pod_ended(at_s, reason, name=POD, address="10.244.1.5"):
+    text = f"on node preemptible-1 2026-01-01 12:00:00 UTC: {reason}"
+    return line(at_s, "pod_ended", name, text, host=address)
+
+
+@pytest.mark.parametrize(
+    ("reason", "ended_by", "exit_code"),
+    [
+        ("exitCode=137, reason=OOMKilled, memory limit 4096Mi", "oom_killed", 137),
+        ("exitCode=239, reason=Error", "exited", 239),
+        ("reason=Evicted: The node was low on resource: memory.", "evicted", None),
+        ("DisruptionTarget, reason=PreemptionByScheduler: preempting", "evicted", None),
+        ("DisruptionTarget, reason=DeletionByPodGC: PodGC: node no longer exists", "evicted", None),
+    ],
+)
+@pytest.mark.parametrize("name", [POD, STANDALONE])
+def test_the_end_of_a_pod_says_why_its_taskmanager_is_lost(name, reason, ended_by, exit_code):
+    heartbeat = line(59, "tm_heartbeat_timeout", name)
+    [row] = lived(samples=[sample(5, name)], lines=[pod_ended(9, reason), heartbeat])
+    assert (row["taskmanager_id"], row["ended_by"], row["exit_code"]) == (name, ended_by, exit_code)
+    assert row["ended_at"] == noon(59) and "on node preemptible-1" in row["detail"]
+
+
+KILLED = "exitCode=137, reason=OOMKilled, memory limit 4096Mi"
+
+
+def test_it_is_told_again_where_it_comes_after_the_loss():
+    heartbeat = line(59, "tm_heartbeat_timeout", POD)
+    known = lived(lines=[heartbeat], samples=[sample(5, POD, JOB)])
+    [row] = lived(known=known, lines=[pod_ended(9, KILLED)])
+    assert (row["ended_by"], row["ended_at"], row["to_inform"]) == ("oom_killed", noon(59), [JOB])
+
+
+def test_a_pod_that_is_missed_long_after_its_taskmanager_explains_its_loss_too():
+    late = pod_ended(4000, "DisruptionTarget, reason=PreemptionByScheduler: x")
+    heartbeat = line(59, "tm_heartbeat_timeout", POD)
+    [row] = lived(samples=[sample(5, POD)], lines=[heartbeat, late])
+    assert (row["ended_at"], row["ended_by"]) == (noon(59), "evicted")
+
+
+def test_a_pod_that_ended_is_no_loss_before_its_taskmanager_is_missed_nor_of_an_unknown_one():
+    known = lived(samples=[sample(5, POD)], lines=[pod_ended(9, KILLED)])
+    assert ends(known) == []
+    [row] = lived(known=known, samples=[sample(400, "tm-other")])[:1]
+    assert (row["ended_by"], row["ended_at"]) == ("oom_killed", noon(5))
+    assert lived(lines=[pod_ended(9, KILLED)]) == []
+
+
+def test_the_end_of_a_container_is_not_that_of_the_next_one_in_its_pod():
+    next_one = "10.244.1.5:6122-ffffff"
+    samples = [sample(5, STANDALONE), sample(60, next_one)]
+    lost = [line(61, "tm_heartbeat_timeout", name) for name in (STANDALONE, next_one)]
+    rows = lived(samples=samples, lines=[pod_ended(9, KILLED), *lost])
+    assert [row["ended_by"] for row in rows] == ["oom_killed", "heartbeat_timeout"]

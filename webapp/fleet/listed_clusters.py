@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from ingest.discovery.naming import matchers
+from ingest.discovery.pods import pods_of, with_removed
 from ingest.discovery.sources import DiscoverySource, FoundCluster, Listing, RefusedTarget
 from ingest.sources import Auth
 from webapp.config import encryption
@@ -14,10 +15,11 @@ from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, RemovedCluster
 from webapp.fleet.models.cluster import SILENCE_FIELDS
 from webapp.fleet.registration import Shards
+from webapp.lib.instants import epoch_ms
 from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200
-REPORTED = frozenset({"operator", "operator_state"})
+REPORTED = frozenset({"operator", "operator_state", "pods"})
 """A change of these columns is no change of the cluster."""
 UNREAD = ("cursor", "misses")
 
@@ -55,7 +57,7 @@ def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
                     cluster.name,
                 )
             )
-    came, changed = _store(source, own_clusters, rows)
+    came, changed = _store(source, own_clusters, rows, now)
     left: list[str] = []
     if not listing.error:
         listed = {
@@ -85,7 +87,7 @@ def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
 
 
 def _store(
-    source: DiscoverySource, clusters: list[FoundCluster], rows: dict[str, Cluster]
+    source: DiscoverySource, clusters: list[FoundCluster], rows: dict[str, Cluster], now: datetime
 ) -> tuple[list[str], list[str]]:
     shards = Shards()
     new, came, to_update, changed = [], [], [], []
@@ -94,7 +96,7 @@ def _store(
         row = rows.get(cluster.name)
         if row is None:
             row = Cluster(name=cluster.name, found_by=source.name, shard=shards.take())
-            _fill(row, source, cluster)
+            _fill(row, source, cluster, now)
             new.append(row)
             continue
         has_left = row.left_at is not None
@@ -103,7 +105,7 @@ def _store(
             row.unreachable_since, row.failing_since = None, None
             row.consecutive_failures = row.consecutive_refusals = 0
             came.append(row.name)
-        changed_columns = _fill(row, source, cluster)
+        changed_columns = _fill(row, source, cluster, now)
         if changed_columns or has_left:
             to_update.append(row)
             columns |= changed_columns
@@ -116,14 +118,16 @@ def _store(
     return came, changed
 
 
-def _fill(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
+def _fill(row: Cluster, source: DiscoverySource, cluster: FoundCluster, now: datetime) -> set[str]:
     report = cluster.operator
+    pods = with_removed(pods_of(row.pods), cluster.pods or (), epoch_ms(now))
     values: dict[str, Any] = {
         "url": cluster.url,
         "labels": dict(cluster.labels),
         # In the database's form: unchanged values are not written again.
         "operator": storable(json.loads(json.dumps(report.plain()))) if report else {},
         "operator_state": report.state if report else "",
+        "pods": storable([asdict(pod) for pod in pods]) if cluster.pods is not None else [],
     }
     if source.auth:
         values |= _sign_in("auth_", "auth_secret_encrypted", source.auth, row)

@@ -1,5 +1,5 @@
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
@@ -10,13 +10,14 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
+from ingest.discovery.pods import pods_of
 from ingest.messages import count_text
 from spark_jobs.diagnosis.statistics import at_least_by_chance
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.attempts import Job
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts.days import whole_days
 from webapp.hosts.lives import jobs_that_lost, lost
 from webapp.hosts.models import HostDay, HostEvent, HostLoad, JobHost, TaskManagerLife
@@ -228,6 +229,13 @@ def _add(facts: dict[str, Any], row: Mapping[str, Any]) -> None:
             facts[name] = value
     if newest := row.get("newest"):
         facts["last_at"] = max(facts.get("last_at", newest), newest)
+
+
+def nodes_of(clusters: Iterable[str], names: Collection[str]) -> list[str]:
+    """Nodes of the pods that have one of these names or addresses."""
+    listed = Cluster.objects.filter(name__in=clusters).values_list("pods", flat=True)
+    pods = (pod for entries in listed for pod in pods_of(entries))
+    return sorted({pod.node for pod in pods if pod.node and {pod.name, pod.address} & {*names}})
 
 
 def clusters_of(host: str) -> list[str]:

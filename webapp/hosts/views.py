@@ -183,6 +183,7 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
     losses = lost(start, end).filter(host=host, cluster__in=clusters)
     context: dict[str, Any] = {
         "name": host,
+        "nodes": lookup.nodes_of(clusters, (host,)),
         "is_known": bool(set(known) & set(clusters)),
         "clusters": clusters,
         "other_clusters": [name for name in known if name not in clusters],
@@ -226,6 +227,7 @@ def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> Http
         "cluster": cluster,
         "taskmanager_id": taskmanager_id,
         "host": host,
+        "nodes": lookup.nodes_of((cluster,), (taskmanager_id, host)),
         "lives": [(life, ended_words(life)) for life in lives],
         "living": bool(lives) and lives[0].ended_at is None,
         **timeline(events.filter(host=host), losses, time_range),

@@ -85,7 +85,7 @@ def _pipeline(now: datetime) -> Iterator[Metric]:
 
 
 def _clusters(now: datetime) -> Iterator[Metric]:
-    clusters = Cluster.objects.live().filter(left_at__isnull=True).defer("cursor")
+    clusters = Cluster.objects.live().filter(left_at__isnull=True).defer("cursor", "pods")
     yield (
         "weir_cluster_visibility",
         (

@@ -30,7 +30,7 @@ def known_readers(root: StorageRoot, now: datetime) -> list[Reader]:
     names = sorted(declared | set(jobs))
     badges = {
         cluster.name: VISIBILITY_BADGES[cluster.visibility_at(now)]
-        for cluster in Cluster.objects.filter(name__in=names).defer("cursor")
+        for cluster in Cluster.objects.filter(name__in=names).defer("cursor", "pods")
     }
     return [
         Reader(name, name in declared, jobs.get(name, 0), badges.get(name, UNKNOWN))

@@ -1,13 +1,14 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from ingest.discovery.kubernetes.reports import report_of
 from ingest.discovery.naming import fill
 from ingest.discovery.operator_report import OperatorReport
+from ingest.discovery.pods import Pod
 from ingest.discovery.sources import KubernetesSource, RefusedTarget
 from ingest.discovery.target_groups import MAX_VALUE, Target
 from ingest.redaction.texts import redact
@@ -23,7 +24,7 @@ Summary = Mapping[str, Any]
 
 @dataclass(slots=True)
 class ListedObjects:
-    """``events`` is None if Weir may not read them."""
+    """``events`` and ``pods`` are None if Weir may not read them."""
 
     deployments: list[Summary] = field(default_factory=list)
     session_jobs: list[Summary] = field(default_factory=list)
@@ -31,6 +32,7 @@ class ListedObjects:
     leaders: list[Summary] = field(default_factory=list)
     snapshots: list[Summary] = field(default_factory=list)
     events: list[Summary] | None = None
+    pods: list[Summary] | None = None
 
 
 def targets(
@@ -51,6 +53,7 @@ def targets(
     }
     events = None if listing.events is None else _group_by_cluster(listing.events, cluster_of)
     snapshots = _group_by_cluster(listing.snapshots, cluster_of)
+    pods = _group_by_owner((pod["namespace"], pod["cluster_id"], pod) for pod in listing.pods or ())
     cluster_targets, without_leader = [], []
     for key in sorted({*deployments, *services, *leaders}):
         deployment, service, leader = deployments.get(key), services.get(key), leaders.get(key)
@@ -69,7 +72,10 @@ def targets(
             report = report_of(
                 deployment, session_jobs.get(key, []), cluster_events, snapshots.get(key, [])
             )
-        cluster_targets.append(_target(source, key, deployment, service, leader, report))
+        target = _target(source, key, deployment, service, leader, report)
+        if listing.pods is not None:
+            target = replace(target, pods=_with_job(pods.get(key, []), report))
+        cluster_targets.append(target)
     return cluster_targets, without_leader
 
 
@@ -104,6 +110,12 @@ def _target(
     )
     address, location = _split_url(url)
     return Target(address, labels | location, report)
+
+
+def _with_job(pods: Iterable[Summary], report: OperatorReport | None) -> tuple[Pod, ...]:
+    job_ids = {job.job_id for job in report.jobs} if report else set()
+    job_id = job_ids.pop() if len(job_ids) == 1 else ""
+    return tuple(replace(summary["pod"], job_id=job_id) for summary in pods)
 
 
 def _split_url(url: str) -> tuple[str, dict[str, str]]:

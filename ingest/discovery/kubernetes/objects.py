@@ -32,8 +32,8 @@ def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
     if summary is None:
         return None
     return summary | {
-        "job_manager": _word(_part(resource, "status"), "jobManagerDeploymentStatus"),
-        "port": _configured_port(_part(_part(resource, "spec"), "flinkConfiguration")),
+        "job_manager": _word(part(resource, "status"), "jobManagerDeploymentStatus"),
+        "port": _configured_port(part(part(resource, "spec"), "flinkConfiguration")),
     }
 
 
@@ -41,33 +41,33 @@ def session_job(resource: dict[str, Any]) -> dict[str, Any] | None:
     summary = _resource(resource, "FlinkSessionJob")
     if summary is None:
         return None
-    return summary | {"deployment": _text(_part(resource, "spec").get("deploymentName"))}
+    return summary | {"deployment": text_of(part(resource, "spec").get("deploymentName"))}
 
 
 def _resource(resource: dict[str, Any], kind: str) -> dict[str, Any] | None:
-    summary = _name_and_namespace(resource)
+    summary = name_and_namespace(resource)
     if summary is None:
         return None
-    spec, status = _part(resource, "spec"), _part(resource, "status")
-    job = _part(status, "jobStatus")
-    reconciled = _part(status, "reconciliationStatus")
-    job_spec = _part(spec, "job")
-    job_id = _text(job.get("jobId"))
+    spec, status = part(resource, "spec"), part(resource, "status")
+    job = part(status, "jobStatus")
+    reconciled = part(status, "reconciliationStatus")
+    job_spec = part(spec, "job")
+    job_id = text_of(job.get("jobId"))
     return summary | {
         "kind": kind,
         "lifecycle": _word(status, "lifecycleState"),
         "reconciliation": _word(reconciled, "state"),
         "reconciled_at_ms": instant_ms(reconciled.get("reconciliationTimestamp")),
-        "generation": _number(_part(resource, "metadata").get("generation")),
-        "observed_generation": _number(status.get("observedGeneration")),
+        "generation": number_of(part(resource, "metadata").get("generation")),
+        "observed_generation": number_of(status.get("observedGeneration")),
         "error": _error(status.get("error")),
         "has_job": bool(job_spec),
         "wanted": _word(job_spec, "state"),
-        "job_name": _text(job.get("jobName"))[:MAX_VALUE],
+        "job_name": text_of(job.get("jobName"))[:MAX_VALUE],
         "job_id": job_id if is_flink_id(job_id) else "",
         "job_state": _word(job, "state"),
         "started_at_ms": instant_ms(job.get("startTime")),
-        "savepoint": _savepoint(_part(_part(job, "savepointInfo"), "lastSavepoint")),
+        "savepoint": _savepoint(part(part(job, "savepointInfo"), "lastSavepoint")),
     }
 
 
@@ -77,7 +77,7 @@ def _savepoint(resource: dict[str, Any]) -> dict[str, Any] | None:
         return None
     return {
         "at_ms": at_ms,
-        "path": _text(resource.get("location"))[:MESSAGE_CHARS],
+        "path": text_of(resource.get("location"))[:MESSAGE_CHARS],
         "trigger": _word(resource, "triggerType"),
         "error": "",
     }
@@ -87,8 +87,8 @@ def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
     """A ``FlinkStateSnapshot`` (1.10+) of an ended savepoint. ``of``: kind and name of its
     resource.
     """
-    summary = _name_and_namespace(resource)
-    spec, status = _part(resource, "spec"), _part(resource, "status")
+    summary = name_and_namespace(resource)
+    spec, status = part(resource, "spec"), part(resource, "status")
     at_ms = instant_ms(status.get("resultTimestamp"))
     state = _word(status, "state")
     if (
@@ -98,33 +98,33 @@ def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
         or not isinstance(spec.get("savepoint"), dict)
     ):
         return None
-    reference = _part(spec, "jobReference")
-    trigger = _text(summary["labels"].get("snapshot.trigger-type")) or "MANUAL"
+    reference = part(spec, "jobReference")
+    trigger = text_of(summary["labels"].get("snapshot.trigger-type")) or "MANUAL"
     return {
         "namespace": summary["namespace"],
         "name": summary["name"],
-        "of": (_text(reference.get("kind")), _text(reference.get("name"))),
+        "of": (text_of(reference.get("kind")), text_of(reference.get("name"))),
         "at_ms": at_ms,
-        "path": _text(status.get("path"))[:MESSAGE_CHARS],
+        "path": text_of(status.get("path"))[:MESSAGE_CHARS],
         "trigger": trigger[:40],
         "error": ""
         if state == "COMPLETED"
-        else _text(status.get("error"))[:MESSAGE_CHARS] or state.lower(),
+        else text_of(status.get("error"))[:MESSAGE_CHARS] or state.lower(),
     }
 
 
 def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
-    summary, spec = _name_and_namespace(resource), _part(resource, "spec")
+    summary, spec = name_and_namespace(resource), part(resource, "spec")
     if summary is None:
         return None
-    labels, selector = summary["labels"], _part(spec, "selector")
-    cluster_id = _text(labels.get("app"))
+    labels, selector = summary["labels"], part(spec, "selector")
+    cluster_id = text_of(labels.get("app"))
     if labels.get("type") not in (NATIVE, STANDALONE) or summary["name"] != f"{cluster_id}-rest":
         return None
     if selector.get("component", "jobmanager") != "jobmanager":
         return None
     port_of_name = {
-        _text(port_spec.get("name")): port
+        text_of(port_spec.get("name")): port
         for port_spec in as_list(spec.get("ports"))[:50]
         if (port := _port(port_spec.get("port")))
     }
@@ -140,42 +140,47 @@ def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
     ``high-availability.use-old-ha-services``, ``<cluster id>-restserver-leader`` has the key
     ``address``.
     """
-    summary = _name_and_namespace(resource)
-    data = _part(resource, "data")
+    summary = name_and_namespace(resource)
+    data = part(resource, "data")
     if summary is None or summary["labels"].get("configmap-type") != "high-availability":
         return None
     name = summary["name"]
     if name.endswith("-cluster-config-map"):
         cluster_id = name.removesuffix("-cluster-config-map")
-        url = _text(data.get(LEADER)).partition(",")[2]
+        url = text_of(data.get(LEADER)).partition(",")[2]
     elif name.endswith("-restserver-leader"):
         cluster_id = name.removesuffix("-restserver-leader")
-        url = _text(data.get("address"))
+        url = text_of(data.get("address"))
     else:
         return None
     return summary | {"cluster_id": cluster_id, "url": url[:MAX_VALUE]}
 
 
 def event(resource: dict[str, Any]) -> dict[str, Any] | None:
-    summary, reference = _name_and_namespace(resource), _part(resource, "involvedObject")
+    summary, reference = name_and_namespace(resource), part(resource, "involvedObject")
     at_ms = instant_ms(
         resource.get("lastTimestamp") or resource.get("eventTime") or resource.get("firstTimestamp")
     )
-    group = _text(reference.get("apiVersion"))
+    group = text_of(reference.get("apiVersion"))
     if summary is None or at_ms is None or not group.startswith("flink.apache.org/"):
         return None
     return {
-        "namespace": _text(reference.get("namespace")) or summary["namespace"],
-        "of": (_text(reference.get("kind")), _text(reference.get("name"))),
+        "namespace": text_of(reference.get("namespace")) or summary["namespace"],
+        "of": (text_of(reference.get("kind")), text_of(reference.get("name"))),
         "at_ms": at_ms,
-        "reason": re.sub(r"[^A-Za-z0-9]", "", _text(resource.get("reason")))[:60],
+        "reason": letters_of(resource.get("reason")),
         "is_warning": resource.get("type") == "Warning",
         "message": one_line(resource.get("message")),
     }
 
 
+def letters_of(value: Any) -> str:
+    """A reason or phase: letters and digits."""
+    return re.sub(r"[^A-Za-z0-9]", "", text_of(value))[:60]
+
+
 def one_line(text: Any) -> str:
-    return redact(_UNPRINTABLE.sub("", " ".join(_text(text).split()))[:MESSAGE_CHARS])
+    return redact(_UNPRINTABLE.sub("", " ".join(text_of(text).split()))[:MESSAGE_CHARS])
 
 
 def instant_ms(value: Any) -> int | None:
@@ -193,25 +198,25 @@ def instant_ms(value: Any) -> int | None:
     return value if _EARLIEST_MS <= value < _LATEST_MS else None
 
 
-def _name_and_namespace(resource: dict[str, Any]) -> dict[str, Any] | None:
-    metadata = _part(resource, "metadata")
-    name, namespace = _text(metadata.get("name")), _text(metadata.get("namespace"))
+def name_and_namespace(resource: dict[str, Any]) -> dict[str, Any] | None:
+    metadata = part(resource, "metadata")
+    name, namespace = text_of(metadata.get("name")), text_of(metadata.get("namespace"))
     if not _NAME.fullmatch(name) or not _NAME.fullmatch(namespace):
         return None
     labels = {
         key: text
-        for key, text in list(_part(metadata, "labels").items())[:MAX_LABELS]
+        for key, text in list(part(metadata, "labels").items())[:MAX_LABELS]
         if isinstance(text, str) and len(text) <= 63
     }
     return {"name": name, "namespace": namespace, "labels": labels}
 
 
 def _error(value: Any) -> str:
-    text = _text(value)
+    text = text_of(value)
     if text.startswith("{"):
         try:
             document = json_bounds.decoded(text.encode(errors="replace"), 10_000)[0]
-            text = _text(document.get("message")) or _text(document.get("type")) or text
+            text = text_of(document.get("message")) or text_of(document.get("type")) or text
         except (ValueError, RecursionError, AttributeError):
             pass
     return one_line(text)
@@ -225,22 +230,22 @@ def _configured_port(configuration: dict[str, Any]) -> int:
 
 
 def _port(value: Any) -> int | None:
-    number = _number(value)
+    number = number_of(value)
     return number if number and number < 65_536 else None
 
 
-def _number(value: Any) -> int | None:
+def number_of(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < 2**53 else None
 
 
 def _word(parent: dict[str, Any], key: str) -> str:
-    text = _text(parent.get(key)).upper()
+    text = text_of(parent.get(key)).upper()
     return text if re.fullmatch(r"[A-Z][A-Z0-9_-]{0,39}", text) else ""
 
 
-def _part(parent: dict[str, Any], key: str) -> dict[str, Any]:
+def part(parent: dict[str, Any], key: str) -> dict[str, Any]:
     return as_object(parent.get(key))
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""

@@ -6,6 +6,7 @@ from ingest.discovery.kubernetes import objects
 from ingest.discovery.kubernetes.access import ApiServer, in_cluster, read_kubeconfig
 from ingest.discovery.kubernetes.api import Api, ApiFault
 from ingest.discovery.kubernetes.clusters import ListedObjects, targets
+from ingest.discovery.kubernetes.pods import pod
 from ingest.discovery.sources import OWN_NAMESPACE, KubernetesSource, RefusedTarget
 from ingest.discovery.target_groups import MAX_TARGETS, Target
 from ingest.errors import Skipped
@@ -21,8 +22,8 @@ Reader = Callable[[dict[str, Any]], Summary | None]
 
 
 class Resource(NamedTuple):
-    """``part``: the value of ``read`` in a source. ``optional``: the resource may be missing or,
-    with a note, forbidden.
+    """``part``: the value of ``read`` in a source, "" for all. ``optional``: the resource may be
+    missing or, with a note, forbidden.
     """
 
     part: str
@@ -34,6 +35,7 @@ class Resource(NamedTuple):
 
 
 _LABELS, _FIELDS = "labelSelector", "fieldSelector"
+_OF_FLINK = (_LABELS, f"type in ({objects.NATIVE},{objects.STANDALONE})")
 RESOURCES = {
     "deployments": Resource("deployments", FLINK, "flinkdeployments", objects.deployment, False),
     "session_jobs": Resource("deployments", FLINK, "flinksessionjobs", objects.session_job, True),
@@ -52,8 +54,9 @@ RESOURCES = {
         "services",
         objects.rest_service,
         False,
-        ((_LABELS, f"type in ({objects.NATIVE},{objects.STANDALONE})"),),
+        (_OF_FLINK,),
     ),
+    "pods": Resource("", CORE, "pods", pod, True, (_OF_FLINK,)),
     "leaders": Resource(
         "leaders",
         CORE,
@@ -89,7 +92,7 @@ async def _read(
     requests = [
         (field, resource, namespace)
         for field, resource in RESOURCES.items()
-        if resource.part in parts
+        if resource.part in ("", *parts)
         for namespace in _namespaces(source, server)
     ]
     results = await asyncio.gather(
@@ -114,12 +117,9 @@ async def _read(
         else:
             if result:
                 _listed.add(key)
-            if field == "events":
-                listing.events = [*(listing.events or ()), *result]
-            else:
-                getattr(listing, field).extend(result)
-    if "events" in unread_fields:
-        listing.events = None
+            setattr(listing, field, [*(getattr(listing, field) or ()), *result])
+    for field in unread_fields & {"events", "pods"}:
+        setattr(listing, field, None)
     cluster_targets, without_leader = targets(source, listing)
     if len(cluster_targets) > MAX_TARGETS:
         raise Skipped(
@@ -146,7 +146,8 @@ def _notes_on_fault(
     is_not_installed = (
         fault.status == 404 and resource.group == FLINK and not had_objects and not source.read
     )
-    if not is_not_installed and not (resource.optional and fault.status in (403, 404)):
+    is_tolerated = resource.optional and (fault.status in (403, 404) or field == "pods")
+    if not is_not_installed and not is_tolerated:
         if fault.status != 403:
             raise fault
         raise Skipped(
@@ -172,6 +173,7 @@ _CONSEQUENCES = {
     "session_jobs": message("jobs of session clusters are known from REST only"),
     "snapshots": message("savepoints of the operator are known from its other resources only"),
     "events": message("when the operator upgraded a job is known from its status only"),
+    "pods": message("why TaskManagers ended, or do not start, is known from logs only"),
     "deployments": message("Weir assumes that there are none"),
 }
 

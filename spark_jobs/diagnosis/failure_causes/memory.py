@@ -73,9 +73,9 @@ CAUSES = (
         message("the container was killed for its memory"),
         message(
             "Raise taskmanager.memory.process.size, or the part that Flink leaves for native "
-            "memory, taskmanager.memory.jvm-overhead.fraction. Look at what grows outside the "
-            "heap: RocksDB beyond its managed memory, direct buffers, threads, glibc arenas "
-            "(MALLOC_ARENA_MAX)."
+            "memory, taskmanager.memory.jvm-overhead.fraction; more heap does not help. Look at "
+            "what grows outside the heap: RocksDB beyond its managed memory, direct buffers, "
+            "threads, glibc arenas (MALLOC_ARENA_MAX)."
         ),
     ),
     FailureCause(

@@ -18,7 +18,8 @@ CAUSES = (
     FailureCause(
         "POD_EVICTED",
         r"reason[=:] ?(?:Evicted|Preempting)|[Pp]od[^\n]{0,200}(?:[Ee]victed|[Ee]viction)"
-        rf"|TaintManagerEviction|low on resource: |preempted by|PREEMPTED|DisruptionTarget|{EXIT}-10[28]\b",
+        rf"|TaintManagerEviction|low on resource: |preempted by|PREEMPTED|{EXIT}-10[28]\b"
+        r"|DisruptionTarget(?!, reason=DeletionByPodGC)",
         message("the container was evicted or preempted"),
         message(
             "Set requests equal to limits, give the pods a priority and a disruption budget, bound "
@@ -36,7 +37,7 @@ CAUSES = (
     ),
     FailureCause(
         "NODE_LOST",
-        r"NodeLost|\*?[Ll]ost\*? node|Node is not ready|NodeNotReady"
+        r"NodeLost|DeletionByPodGC|\*?[Ll]ost\*? node|Node is not ready|NodeNotReady"
         rf"|'lost' due to node failures|{EXIT}-10[06]\b|NodeShutdown|reason=Shutdown\b"
         r"|[Tt]erminated in response to imminent node shutdown",
         message("a node was lost"),

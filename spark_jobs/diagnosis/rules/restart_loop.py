@@ -11,6 +11,9 @@ from spark_jobs.diagnosis.failure_causes.table import (
     code_of,
 )
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.lost_taskmanagers import loss_reasons, newest_loss
+from spark_jobs.diagnosis.pods import READS as PODS
+from spark_jobs.diagnosis.pods import WaitingPods, waiting_pods
 from spark_jobs.diagnosis.restart_episodes import (
     READS,
     SAME_MS,
@@ -31,7 +34,6 @@ from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.statistics import at_least_by_chance, counts_of, largest_group
-from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 
 RULE = "restart.loop"
 EPISODES, WINDOW = f"{RULE}.episodes", f"{RULE}.window_s"
@@ -75,7 +77,7 @@ MOST_CHANCE = 0.05
     ),
     fed_by="windows/1.20.5-J",
     hold_s=600,
-    reads=(*READS, SLOTS_REQUIRED, SLOTS_MISSING, *FATAL),
+    reads=(*READS, SLOTS_REQUIRED, SLOTS_MISSING, *FATAL, *PODS),
     needs=("annotations", "events"),
     thresholds=(
         Threshold(
@@ -117,11 +119,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     is_stuck = len(failing) < limits[EPISODES]
     if is_stuck and not _is_stuck(window, failing[-1], limits):
         return
-    reasons = {
-        annotation.subject: str(annotation.detail["reason"])
-        for annotation in window.annotations
-        if annotation.kind == TASKMANAGER_LOST and annotation.detail.get("reason")
-    }
+    reasons = loss_reasons(window)
     # The current cause of a continuing episode says more than its first one.
     troubles = [
         _trouble(window, last_attempt(episode) if episode.ended_ms is None else episode, reasons)
@@ -280,6 +278,8 @@ def _finding(
     lost = sorted({name for episode in failing for name in episode.lost})
     newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
     reported_episodes = sum(trouble.first is not None for trouble in troubles)
+    needs_slots = newest.cause is not None and newest.cause.waits_for_slots
+    pods = waiting_pods(window) if needs_slots else None
     if is_stuck:
         title = message(
             "{restarts:message} without all tasks running again",
@@ -309,11 +309,13 @@ def _finding(
             (
                 _beginning(first) if first and first.group != group else "",
                 _share_text(group_count, len(troubles)),
-                _current_cause(group, newest, lost, host),
+                _current_cause(group, newest, lost, host, pods),
             ),
             " ",
         ),
-        next_step=_next_step(newest, host, _only_task(troubles)),
+        next_step=pods.cause.next_step
+        if pods and pods.cause
+        else _next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
         began_at_ms=min([failing[0].begun_ms, *(failure.at_ms for failure in failing[0].failures)]),
         evidence=_evidence(window, limits, failing, troubles, host, is_stuck),
@@ -392,18 +394,18 @@ def _share_text(group_count: int, episodes: int) -> str:
 
 
 def _current_cause(
-    group: str, newest: _Trouble, lost_taskmanagers: list[str], host: _Host | None
+    group: str,
+    newest: _Trouble,
+    lost_taskmanagers: list[str],
+    host: _Host | None,
+    pods: WaitingPods | None,
 ) -> str:
     if group == UNREPORTED:
         return UNKNOWN_CAUSE
     if group == LOST:
         death = message("Killed for memory, evicted, or cut off from the network.")
         if newest.cause:
-            death = message(
-                "The newest loss: {title:message} ({reason:text}).",
-                title=newest.cause.title,
-                reason=without_middle(newest.reason, MESSAGE_CHARS),
-            )
+            death = newest_loss(newest.cause, newest.reason)
         return message(
             "TaskManagers were lost: {who:name}. {death:message}",
             who=list_text(lost_taskmanagers) or message("one that nothing names"),
@@ -429,7 +431,7 @@ def _current_cause(
         "The root exception of these restarts was {group:text}{words:text}.{where:text}",
         group=group,
         words=words,
-        where=where,
+        where=where + message(" {pods:message}", pods=pods.sentence) if pods else where,
     )
 
 
@@ -498,6 +500,8 @@ def _evidence(
         )
     if any(trouble.cause and trouble.cause.waits_for_slots for trouble in troubles):
         yield from _slots(window)
+        if pods := waiting_pods(window):
+            yield pods.evidence
     failure = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
     if failure:
         yield Evidence(

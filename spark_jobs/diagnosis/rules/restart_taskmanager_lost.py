@@ -1,7 +1,11 @@
 from collections.abc import Iterator
 
-from ingest.messages import list_text, message, plural
-from spark_jobs.diagnosis.findings import Finding, Limits, Related, Threshold
+from ingest.messages import join_messages, list_text, message, plural
+from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.lost_taskmanagers import loss_reasons, newest_loss
+from spark_jobs.diagnosis.pods import READS as PODS
+from spark_jobs.diagnosis.pods import waiting_pods
 from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import is_lost_taskmanager, lost_taskmanager
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -18,7 +22,7 @@ CASCADES_WITHIN_MS = 5_000
     message("TaskManager lost"),
     message("A TaskManager was lost, and the job does not run without it."),
     fed_by="incidents/1.20.5/lost-taskmanager",
-    reads=READS,
+    reads=(*READS, *PODS),
     needs=("annotations", "events"),
     thresholds=(
         Threshold(
@@ -61,7 +65,10 @@ def _has_other_cause(episode: Episode) -> bool:
 def _finding(
     window: JobWindow, limits: Limits, episode: Episode, lost: tuple[str, ...], down_ms: int
 ) -> Finding:
-    names = list_text(lost)
+    names, reasons = list_text(lost), loss_reasons(window)
+    reason = next((reasons[name] for name in reversed(lost) if name in reasons), "")
+    cause, pods = cause_of(reason), waiting_pods(window)
+    blocker = (pods and pods.cause) or cause
     return job_finding(
         window,
         RULE,
@@ -72,17 +79,26 @@ def _finding(
             names=names,
             down_ms=down_ms,
         ),
-        cause=message(
-            "{lost:message} ({names:name}), and not all tasks run again: the TaskManagers that "
-            "are left have too few free slots, or the restore takes this long.",
-            lost=plural(
-                len(lost),
-                "{count:count} TaskManager was lost",
-                "{count:count} TaskManagers were lost",
+        cause=join_messages(
+            (
+                message(
+                    "{lost:message} ({names:name}), and not all tasks run again: the TaskManagers "
+                    "that are left have too few free slots, or the restore takes this long.",
+                    lost=plural(
+                        len(lost),
+                        "{count:count} TaskManager was lost",
+                        "{count:count} TaskManagers were lost",
+                    ),
+                    names=names,
+                ),
+                newest_loss(cause, reason) if cause else "",
+                pods.sentence if pods else "",
             ),
-            names=names,
+            " ",
         ),
-        next_step=message(
+        next_step=blocker.next_step
+        if blocker
+        else message(
             "Bring the TaskManager back, or as many slots as it had: the job restarts by itself "
             "as soon as they are there. The reason of the container's end (OOMKilled, evicted, "
             "node lost) or the end of its log says why it was lost."
@@ -91,7 +107,9 @@ def _finding(
             limits.evidence(
                 message("not all tasks running for"), down_ms / 1000, f"{RULE}.not_running_s"
             ),
+            *([Evidence(message("end of the newest"), reason)] if reason else ()),
+            *([pods.evidence] if pods else ()),
         ),
         related=tuple(Related("taskmanager", name, message("lost")) for name in lost),
-        data={"lost_taskmanagers": list(lost)},
+        data={"lost_taskmanagers": list(lost), "cause": code_of(cause)},
     )

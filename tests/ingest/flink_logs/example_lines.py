@@ -308,6 +308,22 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        "pod_started",
+        f"Kubernetes pod orders-taskmanager-1-1(10.0.0.7) runs for job {SAMPLE_JOB}: on node n-3",
+    ),
+    ("pod_waiting", "Kubernetes pod orders-taskmanager-1-1 waits: Unschedulable: 0/3 nodes: x"),
+    (
+        "pod_ended",
+        (
+            "Kubernetes pod orders-taskmanager-1-1(10.0.0.7) ended: on node n-3 2026-11-20 "
+            "08:01:40 UTC: exitCode=137, reason=OOMKilled, memory limit 4096Mi"
+        ),
+    ),
+    (
+        "pod_removed",
+        "Kubernetes pod orders-taskmanager-1-1(10.0.0.7) was removed: last seen Running on node n",
+    ),
+    (
         "job_started",
         (
             f"Starting execution of job 'orders (eu)' ({SAMPLE_JOB}) under job master id "

@@ -7,6 +7,7 @@ kubeconfig.
 
 import json
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.core.cache import cache
@@ -15,8 +16,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from ingest.discovery.kubernetes import reading
+from ingest.lake.store import Lake
+from ingest.recordings.importer import import_recording
+from ingest.shard_collector import collect_shard
+from spark_jobs.serving import FINDING_OCCURRENCE, LOG_EVENT, TASKMANAGER_LIFE
 from tests import kubernetes_objects as objects
+from tests.first_cycles import cycled
 from tests.kubernetes_api import KubernetesApi, status
+from tests.kubernetes_objects import condition, terminated
+from tests.told_logs import BEGUN, JOB, Story
 from tests.webapp.builders import job
 from webapp.findings import unreachable_clusters
 from webapp.findings.models import Finding
@@ -172,3 +180,124 @@ def test_the_command_says_what_would_come_change_and_leave(api, capsys):
     api.put("services", objects.rest_service("orders", port=80))
     call_command("discover")
     assert "change   shop.orders" in capsys.readouterr().out
+
+
+BEGUN_MS = round(BEGUN.timestamp() * 1000)
+ORDERS = objects.deployment("orders", job_status={"jobId": JOB})
+NEEDS_SLOTS = f"Received resource requirements from job {JOB}: [numberOfRequiredSlots=2]"
+LATER = BEGUN + timedelta(minutes=7)
+
+
+def lost():
+    """The pod's TaskManager is lost after 100 s, as far as Flink knows by its heartbeat."""
+    story = Story().submitted().deployed(1, objects.POD).checkpoint(30, 1)
+    trace = f"TimeoutException: Heartbeat of TaskManager with id {objects.POD} timed out.\n"
+    story.say(100, f"Heartbeat of TaskManager with id {objects.POD} timed out.")
+    story.failed(100.1, f"java.util.concurrent.{trace}", taskmanager=objects.POD)
+    return story.restarts(100.2).say(170, NEEDS_SLOTS)
+
+
+def served(tmp_path: Path, story, *tables):
+    """By a cycle over the log of the story and what the cluster's source listed."""
+    lake = Lake(str(tmp_path / "lake"))
+    import_recording(story.written(tmp_path / "recording"), "shop.orders", lake)
+    source = Cluster.objects.get(name="shop.orders").source()
+    (outcome,) = collect_shard([source], {}, lake, at=lambda: LATER)
+    assert outcome.cursor["pods"]["told"]
+    return cycled(lake, tmp_path, *tables)
+
+
+@pytest.mark.parametrize(
+    ("killed", "cause", "said"),
+    [
+        pytest.param(
+            {"state": terminated("OOMKilled", 137, BEGUN_MS + 58_000), "phase": "Failed"},
+            "CONTAINER_OUT_OF_MEMORY",
+            "memory limit 4096Mi",
+            id="killed for its memory",
+        ),
+        pytest.param(
+            {
+                "state": terminated("Error", 137, BEGUN_MS + 58_000),
+                "phase": "Failed",
+                "reason": "Evicted",
+                "message": "The node was low on resource: memory.",
+            },
+            "POD_EVICTED",
+            "The node was low on resource: memory",
+            id="evicted",
+        ),
+        pytest.param(
+            {
+                "state": terminated("Error", 137, BEGUN_MS + 58_000),
+                "conditions": [
+                    condition("DisruptionTarget", "True", "PreemptionByScheduler", "preempting")
+                ],
+            },
+            "POD_EVICTED",
+            "PreemptionByScheduler",
+            id="preempted",
+        ),
+    ],
+)
+def test_the_end_of_a_pod_is_the_cause_of_a_lost_taskmanager_with_its_node(
+    api, tmp_path, killed, cause, said
+):
+    api.put("flinkdeployments", ORDERS)
+    api.put("pods", objects.pod(**killed))
+    follow()
+    findings, lives = served(tmp_path, lost(), FINDING_OCCURRENCE, TASKMANAGER_LIFE)
+    finding = [one for one in findings if one["rule"] == "restart.taskmanager_lost"][-1]
+    assert finding["data"]["cause"] == cause
+    assert said in str(finding["cause"]) and "worker-3" in str(finding["cause"])
+    [life] = [one for one in lives if one["taskmanager_id"] == objects.POD]
+    assert "worker-3 2026-11-20 08:00:58 UTC" in life["detail"]
+
+
+def test_a_pod_that_runs_on_is_no_cause_of_a_loss(api, tmp_path):
+    api.put("flinkdeployments", ORDERS)
+    running = objects.pod(state={"running": {"startedAt": objects.rfc3339(BEGUN_MS - 60_000)}})
+    api.put("pods", running)
+    follow()
+    [findings] = served(tmp_path, lost(), FINDING_OCCURRENCE)
+    finding = [one for one in findings if one["rule"] == "restart.taskmanager_lost"][-1]
+    assert finding["data"]["cause"] == "UNKNOWN"
+
+
+@pytest.mark.parametrize("mode", ["operator", "native"])
+def test_a_job_that_waits_for_slots_says_which_pods_wait_and_why(api, tmp_path, mode):
+    if mode == "operator":
+        api.put("flinkdeployments", ORDERS)
+    else:
+        api.put("services", objects.rest_service("orders"))
+    for number in (1, 2):
+        since_ms = BEGUN_MS + 10_000
+        api.put("pods", objects.unschedulable(f"orders-taskmanager-1-{number}", since_ms))
+    follow()
+    story = Story().submitted().say(360, NEEDS_SLOTS)
+    findings, events = served(tmp_path, story, FINDING_OCCURRENCE, LOG_EVENT)
+    assert [one["kind"] for one in events].count("pod_waiting") == 2
+    finding = [one for one in findings if one["rule"] == "start.workers_lost"][-1]
+    assert finding["data"]["cause"] == "POD_UNSCHEDULABLE"
+    assert "Insufficient memory" in str(finding["cause"])
+
+
+def test_the_page_of_a_cluster_lists_its_pods_and_one_that_is_gone_is_removed_not_healthy(
+    api, viewer
+):
+    api.put("flinkdeployments", objects.deployment("orders"))
+    api.put("pods", objects.unschedulable("orders-taskmanager-1-2"))
+    runs = objects.pod()
+    api.put("pods", runs)
+    follow()
+    (first, second) = Cluster.objects.get().source().pods
+    assert (first.node, first.removed_ms, second.phase) == ("worker-3", None, "Pending")
+    api.delete("pods", runs)
+    follow()
+    (gone, _second) = Cluster.objects.get().source().pods
+    assert gone.phase == "Running" and gone.removed_ms is not None
+    page = viewer.get(reverse("cluster", args=("shop.orders",))).content.decode()
+    assert objects.POD in page and "worker-3" in page and "Insufficient memory" in page
+    api.odd = {"/pods": status(403)}
+    follow()
+    assert Cluster.objects.get().source().pods == ()

@@ -32,7 +32,7 @@ from webapp.lib.path_names import without_nul
 
 @listed(ClusterSerializer, "Clusters")
 class ClusterViews(ListView):
-    queryset = Cluster.objects.defer("cursor", *SECRETS)
+    queryset = Cluster.objects.defer("cursor", "pods", *SECRETS)
     filterset_class = ClusterFilters
     lookup_field = "name"
     lookup_value_regex = "[^/]+"

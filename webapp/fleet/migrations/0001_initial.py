@@ -389,6 +389,15 @@ class Migration(migrations.Migration):
                         max_length=12,
                     ),
                 ),
+                (
+                    "pods",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        editable=False,
+                        help_text="what the API server of a Kubernetes says of its pods",
+                    ),
+                ),
                 ("shard", models.PositiveIntegerField(default=0, editable=False)),
                 ("cursor", models.JSONField(blank=True, default=dict, editable=False)),
                 (

@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 
 from ingest import source_registry
 from ingest.discovery.operator_report import events_of
+from ingest.discovery.pods import pods_of
 from ingest.errors import Refused
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.local_directories import refusal_of_entry
@@ -220,6 +221,12 @@ class Cluster(LogStoreFields):
             "broken: no JobManager runs, as the operator says; suspended: none is meant to run"
         ),
     )
+    pods = models.JSONField(
+        default=list,
+        blank=True,
+        editable=False,
+        help_text="what the API server of a Kubernetes says of its pods",
+    )
     shard = models.PositiveIntegerField(default=0, editable=False)
     cursor = models.JSONField(default=dict, blank=True, editable=False)
     fingerprint = models.CharField(
@@ -355,6 +362,7 @@ class Cluster(LogStoreFields):
             prometheus=self._prometheus(),
             metrics_interval_s=self.metrics_interval_s,
             operator_events=events_of(self.operator),
+            pods=pods_of(self.pods),
         )
 
     @property

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
+from ingest.discovery.pods import Pod, pods_of
 from webapp.alerting.badges import state_badge
 from webapp.alerting.models import Alert
 from webapp.charts.answers import answer_or_nothing
@@ -21,7 +22,7 @@ from webapp.charts.over_time import Events, Line, bars, lines, running
 from webapp.charts.theme import ACCENT, UNKNOWN, WARN, Figure
 from webapp.fleet.badges import HEALTH_GROUPS, VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import Cluster, JobCurrent, JobStart, LogEvent
+from webapp.fleet.models import Cluster, JobCurrent, JobStart, LogEvent, SourceReading
 from webapp.fleet.models.job import HEAVY
 from webapp.fleet.sorting import worst_first
 from webapp.fleet.totals import totals
@@ -29,6 +30,7 @@ from webapp.hosts.charts import events_of
 from webapp.hosts.lives import ended_words, lost
 from webapp.hosts.models import HostLoad, TaskManagerLife
 from webapp.lib.filters import words
+from webapp.lib.instants import instant_of
 from webapp.lib.timeranges import TimeRange, around, from_request, last_day
 from webapp.site.views.job_rows import job_rows
 
@@ -52,6 +54,7 @@ JOBMANAGER_KINDS = {
     "submission_ignored",
     "zookeeper_lost",
 }
+POD_TONES = {"pod_ended": "crit", "pod_waiting": "warn", "pod_removed": "done"}
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,10 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
         "current": counts["total"] - counts["ended"],
         "health_groups": [group for slug, group in HEALTH_GROUPS.items() if slug != "ended"],
         "jobs": job_rows(_worst_jobs(name, now), time_range),
+        "pods": [] if cluster.left_at else [_with_instants(pod) for pod in pods_of(cluster.pods)],
+        "pods_listed_at": SourceReading.objects.filter(name=cluster.found_by)
+        .values_list("last_success_at", flat=True)
+        .first(),
         "alerts": [(row, state_badge(row)) for row in shown_alerts[:ALERTS_SHOWN]],
         "more_alerts": len(shown_alerts) > ALERTS_SHOWN,
         "taskmanagers": len(living) if lives else None,
@@ -114,7 +121,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
     """``key``: taskmanagers or failures."""
     now = timezone.now()
-    cluster = get_object_or_404(Cluster.objects.defer("cursor"), name=name)
+    cluster = get_object_or_404(Cluster.objects.defer("cursor", "pods"), name=name)
     time_range = _page_range(request, cluster, now)
     start, end = time_range.from_time, min(time_range.to_time, now)
     if end <= start:
@@ -124,6 +131,12 @@ def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
     else:
         figure = _failures(name, start, end)
     return JsonResponse(answer_or_nothing(figure))
+
+
+def _with_instants(pod: Pod) -> tuple[Pod, dict[str, datetime | None]]:
+    names = ("started", "waits_since", "ended", "removed")
+    instants = {name: getattr(pod, f"{name}_ms") for name in names}
+    return pod, {name: ms and instant_of(ms) for name, ms in instants.items()}
 
 
 def _page_range(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRange:
@@ -215,6 +228,8 @@ def _events(
         if kind in JOBMANAGER_KINDS:
             title = gettext("JobManager: %(what)s") % {"what": words(kind)}
             yield ClusterEvent(at, "done", title, text or "")
+        elif pod_tone := POD_TONES.get(kind):
+            yield ClusterEvent(at, pod_tone, words(kind).capitalize(), text or "")
     restarts = list(_restarts(cluster, start, end)[:EVENTS_SHOWN])
     names = dict(
         JobCurrent.objects.filter(

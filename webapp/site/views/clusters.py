@@ -30,7 +30,7 @@ ROWS_SHOWN = 300
 @require_GET
 def clusters(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    filters = ClusterFilters.from_page(request.GET, Cluster.objects.defer("cursor"))
+    filters = ClusterFilters.from_page(request.GET, Cluster.objects.defer("cursor", "pods"))
     rows = [(cluster, VISIBILITY_BADGES[cluster.visibility_at(now)]) for cluster in filters.qs]
     # Unseen clusters first: they are the reason to open this page.
     rows.sort(
