@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import Case, Q, Value, When
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 
@@ -65,34 +65,41 @@ HEALTHY_FROM, POOR_BELOW = 90, 60
 
 @dataclass(frozen=True)
 class HealthGroup:
-    """``condition`` filters jobs annotated with ``status``."""
+    """``condition`` filters jobs annotated with ``status``. ``points``: its part for those whose
+    health counts.
+    """
 
     slug: str
     title: str
     badge: Badge
     condition: Q
     meaning: str | Promise
+    points: Q | None = None
 
 
-# Last in each condition, since a status costs more than the comparison of a number.
+def _of_points(slug: str, title: str, badge: Badge, points: Q, meaning: Promise) -> HealthGroup:
+    # Points first, since a status costs more than the comparison of a number.
+    return HealthGroup(slug, title, badge, points & _SEEN, meaning, points)
+
+
 _SEEN = ~Q(status__in=(UNKNOWN_STATUS, UNWATCHED_STATUS))
 _OVER = Q(health=None, health_state=HealthState.ENDED) | Q(status=UNWATCHED_STATUS)
 
 HEALTH_GROUPS: dict[str, HealthGroup] = {
     group.slug: group
     for group in (
-        HealthGroup(
+        _of_points(
             "poor",
             _("Critical"),
             Badge("poor", "▲", "crit"),
-            Q(health__lt=POOR_BELOW) & _SEEN,
+            Q(health__lt=POOR_BELOW),
             format_lazy(_("health below {points}"), points=POOR_BELOW),
         ),
-        HealthGroup(
+        _of_points(
             "fair",
             _("Warning"),
             Badge("fair", "◆", "warn"),
-            Q(health__gte=POOR_BELOW, health__lt=HEALTHY_FROM) & _SEEN,
+            Q(health__gte=POOR_BELOW, health__lt=HEALTHY_FROM),
             format_lazy(_("health {least} to {most}"), least=POOR_BELOW, most=HEALTHY_FROM - 1),
         ),
         HealthGroup(
@@ -103,11 +110,11 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
             | (Q(health=None) & ~Q(health_state=HealthState.ENDED) & ~Q(status=UNWATCHED_STATUS)),
             _("not seen or not judged"),
         ),
-        HealthGroup(
+        _of_points(
             "good",
             _("Healthy"),
             Badge("good", "●", "ok"),
-            Q(health__gte=HEALTHY_FROM) & _SEEN,
+            Q(health__gte=HEALTHY_FROM),
             format_lazy(_("health {points} and more"), points=HEALTHY_FROM),
         ),
         HealthGroup(
@@ -119,6 +126,17 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
         ),
     )
 }
+
+
+def health_band() -> Case:
+    """The slug of the group of a job annotated with ``status``. Each status is compared once."""
+    points = {slug: group.points for slug, group in HEALTH_GROUPS.items() if group.points}
+    return Case(
+        When(status=UNKNOWN_STATUS, then=Value("unknown")),
+        When(HEALTH_GROUPS["ended"].condition, then=Value("ended")),
+        *(When(condition, then=Value(slug)) for slug, condition in points.items()),
+        default=Value("unknown"),
+    )
 
 
 def health_badge(health: int | None, state: str | None) -> Badge:

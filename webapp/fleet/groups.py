@@ -6,11 +6,10 @@ from django.db.models import Count, F, Min
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from webapp.fleet.badges import health_badge
+from webapp.fleet.badges import health_badge, health_band
 from webapp.fleet.choices import HealthState
 from webapp.fleet.models import Cluster
 from webapp.fleet.sorting import UNKNOWN_AS
-from webapp.fleet.totals import health_band
 from webapp.lib.badges import Badge
 
 CLUSTER, FAMILY = "cluster", "family"

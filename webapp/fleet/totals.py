@@ -2,9 +2,9 @@ from datetime import datetime
 from urllib.parse import quote
 
 from django.core.cache import cache
-from django.db.models import Case, Count, Q, Value, When
+from django.db.models import Count, Q
 
-from webapp.fleet.badges import HEALTH_GROUPS
+from webapp.fleet.badges import HEALTH_GROUPS, health_band
 from webapp.fleet.models import JobCurrent
 
 CACHED_FOR_S = 10
@@ -12,13 +12,6 @@ CACHED_FOR_S = 10
 
 
 FAILED = "failed"
-
-
-def health_band() -> Case:
-    return Case(
-        *(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()),
-        default=Value("unknown"),
-    )
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
@@ -31,15 +24,14 @@ def totals(cluster: str, now: datetime) -> dict[str, int]:
 
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
-    ended = HEALTH_GROUPS["ended"].condition
-    band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=health_band())
     jobs = JobCurrent.objects.newest_attempts()
     if cluster:
         jobs = jobs.filter(cluster=cluster)
-    by_band: dict[str, int] = dict(
-        jobs.with_status(now).order_by().values_list(band).annotate(jobs=Count("*"))
-    )
-    failed = by_band.get(FAILED, 0)
-    counts = {slug: by_band.get(slug, 0) for slug in HEALTH_GROUPS}
-    counts["ended"] += failed
-    return {**counts, FAILED: failed, "total": sum(by_band.values())}
+    is_failed = Q(state="FAILED")
+    counts, failed = dict.fromkeys(HEALTH_GROUPS, 0), 0
+    rows = jobs.with_status(now).order_by().values_list(health_band(), is_failed)
+    for slug, has_failed, number in rows.annotate(jobs=Count("*")):
+        counts[slug] += number
+        if slug == "ended" and has_failed:
+            failed = number
+    return {**counts, FAILED: failed, "total": sum(counts.values())}

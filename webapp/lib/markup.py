@@ -133,6 +133,24 @@ def blank(parser: Parser, token: Token) -> Node:
     return _Blank(parser, token, "")
 
 
+class _Capture(Node):
+    def __init__(self, name: str, nodelist: NodeList) -> None:
+        self.name, self.nodelist = name, nodelist
+
+    def render(self, context: Context) -> str:
+        context[self.name] = self.nodelist.render(context)
+        return ""
+
+
+@register.tag
+def capture(parser: Parser, token: Token) -> Node:
+    """``{% capture reason %}…{% endcapture %}`` renders once what ``{{ reason }}`` shows twice."""
+    _, name = token.split_contents()
+    nodelist = parser.parse(("endcapture",))
+    parser.delete_first_token()
+    return _Capture(name, nodelist)
+
+
 @register.simple_tag
 def text(message: str, **values: Any) -> SafeString:
     """``{% text "%(files)s files" files=root.files|count %}``, translated."""

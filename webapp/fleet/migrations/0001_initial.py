@@ -710,7 +710,9 @@ class Migration(migrations.Migration):
                         name="job_totals",
                     ),
                     models.Index(fields=["cluster", "first_attempt_id"], name="attempt_of_job"),
-                    models.Index(fields=["cluster", "name"], name="job_of_name"),
+                    models.Index(
+                        fields=["cluster", "name", "is_newest_attempt", "id"], name="job_of_name"
+                    ),
                     models.Index(fields=["family"], name="job_of_family"),
                     models.Index(
                         condition=models.Q(("configuration__isnull", False)),

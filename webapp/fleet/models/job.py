@@ -184,7 +184,8 @@ class JobCurrent(JobRow):
                 name="job_totals",
             ),
             models.Index(fields=["cluster", "first_attempt_id"], name="attempt_of_job"),
-            models.Index(fields=["cluster", "name"], name="job_of_name"),
+            # A search for a part of a name reads only this.
+            models.Index(fields=["cluster", "name", "is_newest_attempt", "id"], name="job_of_name"),
             models.Index(fields=["family"], name="job_of_family"),
             models.Index(
                 fields=["cluster", "-id"],
