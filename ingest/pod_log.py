@@ -1,4 +1,4 @@
-"""What an API server says of a cluster's TaskManagers' pods, as records of a log."""
+"""Pods of a cluster's TaskManagers, as an API server lists them, as records of a log."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,23 +27,23 @@ def read_pods(run: ClusterRun) -> SourceRead:
 def new_records(
     pods: Sequence[Pod], cursor: Mapping[str, Any], at: datetime
 ) -> tuple[tuple[LogRecord, ...], dict[str, Any]]:
-    """Records of what was not told at the last reading, and the next cursor."""
-    told = {text for text in as_list(cursor.get("told")) if isinstance(text, str)}
+    """Records of what was not reported at the last reading, and the next cursor."""
+    reported = {text for text in as_list(cursor.get("reported")) if isinstance(text, str)}
     now_ms = at.timestamp() * 1000
     records, keys = [], []
     for pod in (pod for pod in pods if pod.component == "taskmanager"):
-        for verb, at_ms, reason in _told(pod):
+        for verb, at_ms, reason in _changes(pod):
             if at_ms is None or not now_ms - MAX_AGE_MS <= at_ms <= now_ms + MAX_AHEAD_MS:
                 continue
             # Without the reason: schedulers and image pulls word the same wait in several ways.
             key = _digest(f"{at_ms} {pod.name} {verb} {pod.job_id}")[:12]
             keys.append(key)
-            if key not in told:
+            if key not in reported:
                 records.append(_record(pod, verb, at_ms, reason))
-    return tuple(records), {"told": keys}
+    return tuple(records), {"reported": keys}
 
 
-def _told(pod: Pod) -> Iterator[tuple[str, int | None, str]]:
+def _changes(pod: Pod) -> Iterator[tuple[str, int | None, str]]:
     """Verb, epoch ms and reason of each line."""
     node = f"on node {pod.node or 'unknown'}"
     ended_ms = pod.ended_ms or pod.removed_ms

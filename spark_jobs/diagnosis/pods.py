@@ -1,4 +1,4 @@
-"""Pods of TaskManagers that wait, by what an API server says of them (``ingest.pod_log``)."""
+"""Pods of TaskManagers that wait, as an API server lists them (``ingest.pod_log``)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

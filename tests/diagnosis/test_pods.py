@@ -1,4 +1,4 @@
-"""What an API server says of pods, in the findings of a job that waits for its TaskManagers."""
+"""Pods that an API server lists, in the findings of a job that waits for its TaskManagers."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ NO_NODE = "Unschedulable: 0/3 nodes are available: 3 Insufficient memory."
 OOM = "on node worker-3 2026-11-20 08:01:40 UTC: exitCode=137, reason=OOMKilled, memory limit 4Gi"
 
 
-def told(at, kind, reason="on node worker-3", name="orders-taskmanager-1-2"):
+def pod_event(at, kind, reason="on node worker-3", name="orders-taskmanager-1-2"):
     return event(at, kind, container=name, fields={"reason_text": reason})
 
 
@@ -30,7 +30,7 @@ def step(code):
 
 
 def values(finding):
-    return {str(one.name): one.value for one in finding.evidence}
+    return {str(evidence.name): evidence.value for evidence in finding.evidence}
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ def test_a_loss_by_heartbeat_alone_has_no_cause():
 
 
 def test_a_pod_that_waits_in_place_of_the_lost_taskmanager_is_what_to_look_at_first():
-    [finding] = found(lost(told(605, "pod_waiting", NO_NODE)), LOST)
+    [finding] = found(lost(pod_event(605, "pod_waiting", NO_NODE)), LOST)
     assert finding.next_step == step("POD_UNSCHEDULABLE")
     assert NO_NODE in finding.cause and values(finding)["pods that wait"] == 1
 
 
 @pytest.mark.parametrize("kind", ["pod_started", "pod_removed"])
 def test_a_pod_that_has_started_since_or_is_gone_waits_no_more(kind):
-    [finding] = found(lost(told(605, "pod_waiting", NO_NODE), told(640, kind)), LOST)
+    [finding] = found(lost(pod_event(605, "pod_waiting", NO_NODE), pod_event(640, kind)), LOST)
     assert "pods that wait" not in values(finding)
 
 
@@ -69,20 +69,22 @@ def starting(*events, at=300, **more):
     return window(at=at, events=(event(1, "job_state"), *events), **more)
 
 
-UNSCHEDULED = told(10, "pod_waiting", NO_NODE)
+UNSCHEDULED = pod_event(10, "pod_waiting", NO_NODE)
 
 
 def test_a_job_that_waits_for_pods_says_which_and_why():
-    [finding] = found(starting(UNSCHEDULED, told(11, "pod_waiting", NO_NODE, POD)), START)
+    [finding] = found(starting(UNSCHEDULED, pod_event(11, "pod_waiting", NO_NODE, POD)), START)
     assert (finding.severity, finding.data["cause"]) == ("critical", "POD_UNSCHEDULABLE")
-    assert {one.subject for one in finding.related} == {POD, "orders-taskmanager-1-2"}
+    assert {related.subject for related in finding.related} == {POD, "orders-taskmanager-1-2"}
     assert NO_NODE in finding.cause and finding.next_step == step("POD_UNSCHEDULABLE")
 
 
 def test_a_container_that_ends_again_and_again_waits_for_the_reason_of_its_last_end():
-    back_off = told(60, "pod_waiting", "CrashLoopBackOff: back-off 5m0s")
-    ended = told(60, "pod_ended", "on node n 2026-11-20 08:01:00 UTC: exitCode=137, reason=Error")
-    [finding] = found(starting(back_off, told(50, "pod_started"), ended), START)
+    back_off = pod_event(60, "pod_waiting", "CrashLoopBackOff: back-off 5m0s")
+    ended = pod_event(
+        60, "pod_ended", "on node n 2026-11-20 08:01:00 UTC: exitCode=137, reason=Error"
+    )
+    [finding] = found(starting(back_off, pod_event(50, "pod_started"), ended), START)
     assert finding.data["cause"] == "CONTAINER_KILLED"
 
 
@@ -90,7 +92,7 @@ def test_a_container_that_ends_again_and_again_waits_for_the_reason_of_its_last_
     "judged",
     [
         starting(UNSCHEDULED, at=189),
-        starting(UNSCHEDULED, told(200, "pod_started")),
+        starting(UNSCHEDULED, pod_event(200, "pod_started")),
         replace(starting(UNSCHEDULED), checkpoints=(checkpoint(1, 100),)),
         starting(UNSCHEDULED, starts=(JobStart(ms(1), "start", ms(30)),)),
         replace(starting(UNSCHEDULED), terminal=True),
@@ -109,7 +111,7 @@ def test_a_loop_for_want_of_slots_names_the_pods_that_wait_and_one_of_its_own_co
             at=700,
             annotations=tuple(restart(at) for at in (100, 300, 500)),
             failures=tuple(failure(at, trace) for at in (100, 300, 500)),
-            events=(event(1, "job_state"), told(100, "pod_waiting", NO_NODE)),
+            events=(event(1, "job_state"), pod_event(100, "pod_waiting", NO_NODE)),
         )
         [finding] = found(judged, LOOP)
         assert ("pods that wait" in values(finding)) is names_pods

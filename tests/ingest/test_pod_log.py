@@ -40,17 +40,17 @@ def test_each_fact_of_a_pod_is_an_event_with_its_name_its_address_and_its_job():
     }
 
 
-def test_a_pod_without_a_node_an_address_and_a_job_is_told_without_them():
+def test_a_pod_without_a_node_an_address_and_a_job_is_reported_without_them():
     (one,) = events(Pod("x-1", "taskmanager", waits="Unschedulable", waits_since_ms=ENDED_MS))
     assert (one.kind, one.container, one.host, one.job_id) == ("pod_waiting", "x-1", None, None)
 
 
-def test_a_fact_is_told_once_though_its_words_change_and_again_for_the_job_that_follows():
+def test_a_fact_is_reported_once_though_its_words_change_and_again_for_the_job_that_follows():
     pod = replace(RUNS, started_ms=None, waits="ErrImagePull: a", waits_since_ms=ENDED_MS)
     first, cursor = new_records([pod], {}, AT)
     again, cursor = new_records([replace(pod, waits="ImagePullBackOff: b")], cursor, AT)
     followed, cursor = new_records([replace(pod, job_id=JOB)], cursor, AT)
-    assert (len(first), len(again), len(followed), len(cursor["told"])) == (1, 0, 1, 1)
+    assert (len(first), len(again), len(followed), len(cursor["reported"])) == (1, 0, 1, 1)
 
 
 def test_when_a_disrupted_pod_ended_is_known_once_it_is_gone():
@@ -64,4 +64,4 @@ def test_old_ends_the_future_pods_of_jobmanagers_and_a_damaged_cursor_make_no_ev
     old = replace(RUNS, started_ms=ENDED_MS - 86_400_000)
     assert events(old, replace(RUNS, started_ms=4_000_000_000_000)) == []
     assert events(replace(RUNS, component="jobmanager", ended=OOM, ended_ms=ENDED_MS)) == []
-    assert len(events(RUNS, cursor={"told": 7})) == 1
+    assert len(events(RUNS, cursor={"reported": 7})) == 1

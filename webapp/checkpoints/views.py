@@ -162,7 +162,15 @@ def _with_hosts(
     except Exception:  # Without hosts, the table still has its other columns.
         log.exception("Hosts of checkpoint %s of %s could not be read", fact.checkpoint_id, fact)
         hosts = {}
-    return [(part, hosts.get((part.vertex_id, part.subtask))) for part in parts]
+    slowest = fact.slowest_vertex_name, fact.slowest_subtask
+    return [
+        (
+            part,
+            hosts.get((part.vertex_id, part.subtask))
+            or (fact.slowest_host if (part.vertex_name, part.subtask) == slowest else None),
+        )
+        for part in parts
+    ]
 
 
 def _log_events(fact: CheckpointFact) -> Any:

@@ -72,7 +72,7 @@ def pod(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _wait(status: dict[str, Any]) -> tuple[str, int | None]:
-    """Why the pod waits, and since when; containers do not say the latter."""
+    """Why the pod waits, and since when, which containers do not report."""
     scheduled = _condition(status, "PodScheduled")
     scheduled_ms = instant_ms(scheduled.get("lastTransitionTime"))
     if scheduled.get("status") == "False":
@@ -131,6 +131,6 @@ def _condition(status: dict[str, Any], kind: str) -> dict[str, Any]:
     return next((condition for condition in conditions if condition.get("type") == kind), {})
 
 
-def _reason(said: dict[str, Any]) -> str:
-    words = (letters_of(said.get("reason")) or "no reason", one_line(said.get("message")))
+def _reason(state: dict[str, Any]) -> str:
+    words = (letters_of(state.get("reason")) or "no reason", one_line(state.get("message")))
     return ": ".join(filter(None, words))[:MESSAGE_CHARS]
