@@ -102,6 +102,9 @@ def copy_texts(row: Alert, finding: Finding) -> None:
         setattr(row, name, getattr(finding, name))
 
 
+_COMMENT_COLUMN = {EventKind.RESOLVED: "ended_because", EventKind.SEVERITY: "severity"}
+
+
 @dataclass
 class AlertChanges:
     new: list[Alert] = field(default_factory=list)
@@ -139,7 +142,7 @@ class AlertChanges:
                     alert=row,
                     at=at,
                     kind=kind,
-                    comment=row.ended_because if kind == EventKind.RESOLVED else "",
+                    comment=getattr(row, _COMMENT_COLUMN[kind]) if kind in _COMMENT_COLUMN else "",
                 )
                 for row, (at, kind) in self.events
             ],

@@ -39,6 +39,7 @@ class EventKind(models.TextChoices):
     SEVERITY = "severity", _("changed severity")
     CAUSE = "cause", _("has another cause")
     QUIET = "quiet", _("no longer seen")
+    SEEN_AGAIN = "seen_again", _("seen again")
     RESOLVED = "resolved", _("resolved")
     REOPENED = "reopened", _("opened again")
     ACKNOWLEDGED = "acknowledged", _("acknowledged")

@@ -342,6 +342,9 @@ def _tick_quiet(life: Life, events: list[LifeEvent], policy: Policy, now: dateti
 
 
 def _step(before: Life | None, life: Life, events: list[LifeEvent], now: datetime) -> Step:
+    is_seen_again = before is not None and before.quiet_since and life.quiet_since is None
+    if is_seen_again and EventKind.FIRED_AGAIN not in {kind for _at, kind in events}:
+        events = [*events, (now, EventKind.SEEN_AGAIN)]
     if before is not None and life.rank != before.rank and life.is_open:
         events = [*events, (now, EventKind.SEVERITY)]
     if before is not None and not life.causes <= before.causes and life.is_open:

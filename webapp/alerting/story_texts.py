@@ -16,7 +16,7 @@ def stored(kind: str, uid: str) -> str:
 def story_words(kind: str, comment: str) -> str:
     if kind == EventKind.NOTIFIED:
         return _notice_words(comment)
-    if kind in (EventKind.MUTED, EventKind.UNMUTED, EventKind.NOT_NOTIFIED):
+    if kind in (EventKind.MUTED, EventKind.UNMUTED, EventKind.NOT_NOTIFIED, EventKind.SEVERITY):
         return gettext(comment) if comment else ""
     return localised(comment) if kind == EventKind.RESOLVED else comment
 

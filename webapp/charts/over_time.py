@@ -86,7 +86,8 @@ def bars(kinds: Sequence[Events], start: datetime, end: datetime) -> Figure:
                 }
             )
     axis = {"tickformat": ",d", "rangemode": "tozero"}
-    return _over_time(traces, start, end, barmode="stack", hovermode="x unified", yaxis=axis)
+    layout = {"barmode": "stack", "hovermode": "x unified", "yaxis": axis, "showlegend": True}
+    return _over_time(traces, start, end, **layout)
 
 
 def thin_out(
@@ -143,6 +144,5 @@ def _over_time(
         HEIGHT_PX,
         xaxis=time_axis(start, end),
         margin={"l": 48, "r": 12, "t": 8, "b": 58},
-        showlegend=len(traces) > 1,
-        **layout,
+        **{"showlegend": len(traces) > 1, **layout},
     )

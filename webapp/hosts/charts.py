@@ -74,6 +74,8 @@ def taskmanager_samples(
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
     samples = _read({"cluster": cluster, "taskmanager_id": taskmanager_id}, start, end)
+    if len(samples) > 1:  # a life of minutes would be a dot in a day
+        start, end = samples[0]["ts"], samples[-1]["ts"]
     series: dict[str, list[Point]] = {
         "memory": {
             gettext("heap"): _gib(samples, "heap_used_bytes"),
@@ -93,7 +95,7 @@ def taskmanager_samples(
     units: dict[str, dict[str, object]] = {
         "memory": {"ticksuffix": " GiB"},
         "cpu": {"title": {"text": gettext("cores")}},
-        "collections": {"tickformat": ".0%"},
+        "collections": {"tickformat": ".2~%"},
     }
     figure = lines(drawn_lines, start, end, rangemode="tozero", **units[key])
     return JsonResponse(answer_or_nothing(figure))

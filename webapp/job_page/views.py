@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -17,6 +18,7 @@ from webapp.findings.presentation import with_known_bugs
 from webapp.fleet.badges import job_badge
 from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
+from webapp.fleet.models import JobCurrent
 from webapp.fleet.shown_attempts import shown_attempts
 from webapp.job_page.tabs import PageData, content
 from webapp.lib.exports import export_response
@@ -44,6 +46,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "time_range": view.time_range,
         "range_query": view.range_query,
         "attempts": attempts,
+        "current_attempt": _current(view, attempts.others),
         "other_attempts": [(other, job_badge(other.state)) for other in attempts.others],
         "counts": facts_of.outcome_counts(facts_of.of_attempts(cluster, attempts.ids, start, end)),
         "trend": trend_of(view.job, () if attempts.alone else attempts.others, end),
@@ -64,6 +67,13 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         **content(PageData(request, view, attempts, findings)),
     }
     return render(request, "job_page/job.html", context)
+
+
+def _current(view: JobView, others: Iterable[JobCurrent]) -> JobCurrent | None:
+    """The attempt that runs, beside one that ended."""
+    if not view.job.is_over or view.is_recording:
+        return None
+    return next((other for other in others if not other.is_over), None)
 
 
 def checkpoints_export(request: HttpRequest, cluster: str, job_id: str) -> HttpResponseBase:

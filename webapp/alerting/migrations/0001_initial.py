@@ -400,6 +400,7 @@ class Migration(migrations.Migration):
                             ("severity", "changed severity"),
                             ("cause", "has another cause"),
                             ("quiet", "no longer seen"),
+                            ("seen_again", "seen again"),
                             ("resolved", "resolved"),
                             ("reopened", "opened again"),
                             ("acknowledged", "acknowledged"),

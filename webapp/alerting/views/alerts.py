@@ -1,5 +1,7 @@
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
+from itertools import groupby
 from typing import Any, cast
 
 from django.contrib import messages
@@ -20,7 +22,7 @@ from webapp.alerting.badges import badges, state_badge
 from webapp.alerting.choices import UNREACHABLE, AlertState
 from webapp.alerting.filters import ANY_STATE, OPEN_STATE, AlertFilters
 from webapp.alerting.models import Alert
-from webapp.alerting.models.alert import AlertQuerySet
+from webapp.alerting.models.alert import AlertEvent, AlertQuerySet
 from webapp.alerting.notice_content import muted_names
 from webapp.alerting.notice_preview import notice_text
 from webapp.alerting.policies import Policies
@@ -147,6 +149,12 @@ def _acknowledge_incidents(uids: list[str], user: Any, comment: str, now: dateti
     return alert_count
 
 
+def _story(events: Iterable[AlertEvent]) -> list[tuple[AlertEvent, int]]:
+    """Each event, and how often it stands there in a row."""
+    alike = groupby(events, key=lambda event: (event.kind, event.who, event.comment))
+    return [(repeats[0], len(repeats)) for _key, group in alike if (repeats := list(group))]
+
+
 def _context(request: HttpRequest, row: Alert) -> dict[str, Any]:
     now = timezone.now()
     finding = (
@@ -192,7 +200,7 @@ def _context(request: HttpRequest, row: Alert) -> dict[str, Any]:
         "badges": badges(row),
         "figures": figures(texts.evidence),
         "confidence_means": CONFIDENCE_MEANS.get(row.confidence, ""),
-        "events": list(row.events.order_by("-id")[:MOST_EVENTS]),
+        "events": _story(row.events.order_by("-at", "-id")[:MOST_EVENTS]),
         "deliveries": [
             (delivery, delivery_badge(delivery), meaning(delivery.last_error))
             for delivery in deliveries

@@ -105,7 +105,8 @@ class BusyJob:
 @dataclass(frozen=True)
 class FileSystemCalls:
     """Calls to one file system. ``uncounted``: jobs whose files no audit counted; the figures
-    exclude them. ``busy_jobs``: in the busiest second, most calls first. ``seconds``: calls by second.
+    exclude them. ``busy_jobs``: in the busiest second, most calls first. ``per_s``: on average.
+    ``seconds``: calls by second.
     """
 
     file_system: str
@@ -176,7 +177,7 @@ def _calls_to_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> Fi
         name,
         len(jobs),
         len(jobs) - len(counted_jobs),
-        sum(job.per_s or 0.0 for job in jobs),
+        float(seconds.mean()),
         peak,
         start + timedelta(seconds=worst) if peak else None,
         sorted(busy_jobs, key=lambda job: (-job.calls, job.name)),

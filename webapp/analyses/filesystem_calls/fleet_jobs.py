@@ -4,7 +4,6 @@ import re
 import statistics
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -34,7 +33,7 @@ class TakenCheckpoint:
 @dataclass(frozen=True)
 class FleetJob:
     """``file_system``: scheme and authority of checkpoints, "" if unknown. ``files``, ``calls``: of
-    one checkpoint, None if no audit counted. ``period_s``: None if the job took only one.
+    one checkpoint, None if no audit counted.
     """
 
     cluster: str
@@ -44,11 +43,6 @@ class FleetJob:
     files: float | None
     calls: float | None
     checkpoints: tuple[TakenCheckpoint, ...]
-    period_s: float | None
-
-    @property
-    def per_s(self) -> float | None:
-        return self.calls / self.period_s if self.calls is not None and self.period_s else None
 
 
 class FleetJobs(NamedTuple):
@@ -108,10 +102,6 @@ def _job(
         TakenCheckpoint(trigger, (duration or usual_ms) / 1000)
         for trigger, duration, _path in sorted(facts)
     )
-    periods_s = [
-        (later.trigger_time - earlier.trigger_time).total_seconds()
-        for earlier, later in pairwise(checkpoints)
-    ]
     path = next(
         (path for _trigger, _duration, path in reversed(facts) if _CHECKPOINT.search(path)), ""
     )
@@ -123,7 +113,6 @@ def _job(
         files,
         None if files is None else calls_of_files(files),
         checkpoints,
-        statistics.median(periods_s) if periods_s else None,
     )
 
 

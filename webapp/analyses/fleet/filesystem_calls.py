@@ -114,7 +114,7 @@ def _worst_second(fleet: FleetCalls) -> Iterator[Message]:
         return
     yield message(
         "{name:name} had {peak:count} calls in its worst second, of {jobs:message}, against "
-        "{per_s:decimal1} calls/s over time.",
+        "{per_s:decimal1} calls/s on average.",
         name=worst.file_system or UNKNOWN_SYSTEM,
         peak=worst.peak,
         jobs=plural(len(worst.busy_jobs), "{count:count} job", "{count:count} jobs together"),
@@ -191,7 +191,7 @@ def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
             ),
             Column(
                 "per_s",
-                "Calls a second over time",
+                "Calls a second on average",
                 "per_s",
                 value=lambda system: round(system.per_s, 2) if system.peak else None,
             ),

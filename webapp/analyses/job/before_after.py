@@ -12,6 +12,7 @@ from webapp.analyses.before_after.job_change import (
     HIGHER,
     LENGTHS,
     TOO_FEW,
+    UNKNOWN,
     JobChange,
     Mark,
     Measure,
@@ -99,6 +100,8 @@ def _verdict(change: JobChange) -> Verdict:
                 "unknown",
                 "Too few checkpoints completed in these windows for a comparison.",
             )
+        if change.pressure and all(m.comparison.state == UNKNOWN for m in change.pressure):
+            return Verdict("unknown", "Checkpoints do not differ unusually; pressure is not known.")
         return Verdict("ok", "No difference exceeds the usual variation.")
     differing.sort(key=lambda measure: -abs(measure.comparison.change or 0))
     sentence = message(

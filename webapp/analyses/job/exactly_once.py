@@ -255,7 +255,8 @@ def _advice(sinks: Transactions, verdict: Verdict) -> str:
         else message("a restart, which was not seen yet and is not counted")
     )
     sentence = message(
-        "At least {advised_ms:name}: twice the sum of the longest time open and {restart:name}. ",
+        "At least {advised_ms:name}: twice the sum of the longest time open and {restart:name}, "
+        "rounded up. ",
         advised_ms=duration_text(sinks.advised_ms),
         restart=restart,
     )

@@ -188,8 +188,8 @@ def _bounds(resources: JobResources) -> Message:
         for taskmanager in resources.taskmanagers
     )
     return message(
-        "Samples of {minutes:number} min were looked at: what it uses at other times is not in "
-        "them. Flink reports no resident size: what RocksDB and other native libraries take beyond "
+        "The samples of its TaskManagers span {minutes:number} min: what it uses at other times is "
+        "not in them. Flink reports no resident size: what RocksDB and other native libraries take beyond "
         "what is reserved shows in the container alone.",
         minutes=round(seconds / 60),
     )
