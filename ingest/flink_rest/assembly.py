@@ -116,7 +116,6 @@ class ParseResults:
 
 
 _LOCATION = ("attempt", "host", "taskmanager_id")
-_STATE_TIMES = ("scheduled_at", "deploying_at", "initializing_at", "running_at")
 
 
 def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
@@ -132,7 +131,9 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
         for vertex_id, answer in reading.vertices.items()
     }
     if not all(starts.values()) or any(
-        start.running_at is None for by_subtask in starts.values() for start in by_subtask.values()
+        start["running_at"] is None
+        for by_subtask in starts.values()
+        for start in by_subtask.values()
     ):
         return
     for vertex_id, by_subtask in starts.items():
@@ -143,7 +144,7 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
             vertex_id,
             answer.at,
             **_columns(placements, _LOCATION, length),
-            **_columns(by_subtask, _STATE_TIMES, length),
+            **_columns(by_subtask, vertices.STATE_TIMES, length),
         )
         results.add(answer, row)
 
@@ -199,12 +200,7 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
             counted_at=vertex_answer.at if vertex_answer and counters else None,
             **_columns(counters, ("records_in", "records_out"), length),
             **_columns(placements, (*_LOCATION, "task_state"), length),
-            **{
-                column: by_index(
-                    {index: entry.get(column) for index, entry in measured.items()}, length
-                )
-                for column in (*SUBTASK_METRICS, *SOURCE_METRICS)
-            },
+            **_columns(measured, (*SUBTASK_METRICS, *SOURCE_METRICS), length),
         ),
     )
 
@@ -225,10 +221,10 @@ def _measure(
 
 
 def _columns(
-    by_subtask: Mapping[int, Any], names: Iterable[str], length: int
+    by_subtask: Mapping[int, Mapping[str, Any]], names: Iterable[str], length: int
 ) -> dict[str, tuple[Any, ...] | None]:
     return {
-        name: by_index({index: getattr(row, name) for index, row in by_subtask.items()}, length)
+        name: by_index({index: row.get(name) for index, row in by_subtask.items()}, length)
         for name in names
     }
 

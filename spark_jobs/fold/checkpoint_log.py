@@ -70,6 +70,7 @@ class Span(NamedTuple):
 
 
 _SPAN_FIGURES = ("end_to_end_ms", "state_bytes", "checkpointed_bytes")
+_SPAN_COLUMNS = ("to_state", "ts", "duration_ms", "state_bytes", "checkpointed_bytes")
 NO_SPAN = Span()
 
 
@@ -130,7 +131,13 @@ def checkpoint_log(lines: Rows) -> CheckpointLog:
 
 def declines(log: CheckpointLog, names: Names) -> list[Row] | None:
     reported = (
-        {"at": event["ts"], **_select(event, _DECLINE), **_explanation(event)}
+        {
+            "at": event["ts"],
+            **_select(event, _DECLINE),
+            "reason": _reason(event),
+            "exception": root_cause(event["detail"]),
+            "log_line": (event["message"] or "").partition("\n")[0],
+        }
         for event in log.declined
     )
     return [
@@ -171,14 +178,6 @@ def root_cause(trace: str | None) -> str | None:
     return _WRAPPER.sub("", line) if line else None
 
 
-def _explanation(event: Row) -> Row:
-    return {
-        "reason": _reason(event),
-        "exception": root_cause(event["detail"]),
-        "log_line": (event["message"] or "").partition("\n")[0],
-    }
-
-
 def _reason(event: Row) -> str | None:
     reason: str | None = event["reason"]
     return reason_of(event["detail"]) if reason is None else reason
@@ -195,12 +194,8 @@ def _report(events: RowList) -> Report:
 
 def _span(events: RowList) -> Span:
     return Span(
-        _first(events, "to_state"),
-        _first(events, "ts"),
-        _first(events, "duration_ms"),
-        _first(events, "state_bytes"),
-        _first(events, "checkpointed_bytes"),
-        largest(*(event["observed_at"] for event in events)),
+        *(_first(events, name) for name in _SPAN_COLUMNS),
+        as_of=largest(*(event["observed_at"] for event in events)),
     )
 
 
