@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -341,22 +342,19 @@ def _add_subtasks(
 
 
 def add_job(reading: JobAnswers, results: ParseResults) -> None:
-    state_and_graph = _state(reading, results)
-    if state_and_graph is None:
+    answer_and_job = _job(reading, results)
+    if answer_and_job is None:
         return
-    answer, state = state_and_graph
+    answer, job = answer_and_job
     vertices = results.parse(plan.vertices, reading.job) or results.parse(
         plan.planned_vertices, reading.plan
     )
     graph_answer = plan_answer(reading)
     results.add(
         answer,
-        Job(
+        replace(
+            job,
             job_id=reading.job_id,
-            name=state.name,
-            state=state.state,
-            start_time=state.start_time,
-            end_time=state.end_time,
             flink_version=reading.flink_version,
             parallelism=max(
                 (vertex.parallelism for vertex in vertices or () if vertex.parallelism),
@@ -373,9 +371,9 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
     )
 
 
-def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    detail = results.parse(jobs.job_state, reading.job)
-    overview = results.parse(jobs.job_state, reading.overview)
+def _job(reading: JobAnswers, results: ParseResults) -> tuple[Answer, Job] | None:
+    detail = results.parse(jobs.job, reading.job)
+    overview = results.parse(jobs.job, reading.overview)
     if (
         reading.overview
         and overview

@@ -70,7 +70,6 @@ class Span(NamedTuple):
 
 
 _SPAN_FIGURES = ("end_to_end_ms", "state_bytes", "checkpointed_bytes")
-_SPAN_COLUMNS = ("to_state", "ts", "duration_ms", "state_bytes", "checkpointed_bytes")
 NO_SPAN = Span()
 
 
@@ -194,8 +193,12 @@ def _report(events: RowList) -> Report:
 
 def _span(events: RowList) -> Span:
     return Span(
-        *(_first(events, name) for name in _SPAN_COLUMNS),
-        as_of=largest(*(event["observed_at"] for event in events)),
+        _first(events, "to_state"),
+        _first(events, "ts"),
+        _first(events, "duration_ms"),
+        _first(events, "state_bytes"),
+        _first(events, "checkpointed_bytes"),
+        largest(*(event["observed_at"] for event in events)),
     )
 
 
