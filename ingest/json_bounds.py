@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ingest.messages import message
@@ -48,15 +49,11 @@ def number_hooks(content: bytes) -> dict[str, Any]:
     """
     if _LONG_NUMBER not in content.translate(_MASK_NUMBERS):
         return {}
-    return {"parse_int": _parse_int, "parse_float": _parse_float}
+    return {"parse_int": partial(_number, int), "parse_float": partial(_number, float)}
 
 
-def _parse_int(text: str) -> int | str:
-    return int(text) if len(text) <= MAX_NUMBER_CHARS else text
-
-
-def _parse_float(text: str) -> float | str:
-    return float(text) if len(text) <= MAX_NUMBER_CHARS else text
+def _number(kind: Callable[[str], float], text: str) -> float | str:
+    return kind(text) if len(text) <= MAX_NUMBER_CHARS else text
 
 
 def pushed_hooks(content: bytes) -> dict[str, Any]:

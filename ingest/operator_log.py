@@ -33,28 +33,21 @@ def new_records(
     for event in events:
         if not is_flink_id(event.job_id) or event.at_ms > latest_ms:
             continue
-        message = _message(event)
-        digest = hashlib.sha256(f"{event.at_ms} {message}".encode(errors="replace")).hexdigest()[
-            :32
-        ]
-        if digest in digests:
-            continue
-        digests.append(digest)
-        ts = datetime.fromtimestamp(event.at_ms / 1000, UTC)
-        records.append(
-            LogRecord(
-                PROCESS,
-                ts,
-                "WARN" if event.is_warning else "INFO",
-                LOGGER,
-                message,
-                digest,
-                0,
-                FILE,
-                0,
-            )
-        )
+        level = "WARN" if event.is_warning else "INFO"
+        record = log_record(PROCESS, event.at_ms, level, LOGGER, _message(event))
+        if record.record_hash not in digests:
+            digests.append(record.record_hash)
+            records.append(record)
     return tuple(records), {"taken": digests[-MAX_DIGESTS:]}
+
+
+def log_record(process: str, at_ms: int, level: str, logger: str, message: str) -> LogRecord:
+    ts, record_hash = datetime.fromtimestamp(at_ms / 1000, UTC), digest(f"{at_ms} {message}")[:32]
+    return LogRecord(process, ts, level, logger, message, record_hash, 0, FILE, 0)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
 def _message(event: OperatorEvent) -> str:

@@ -1,6 +1,5 @@
 """Pods of a cluster's TaskManagers, as an API server lists them, as records of a log."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from ingest.cluster_run import ClusterRun
 from ingest.discovery.pods import Pod
 from ingest.json_members import as_list
-from ingest.operator_log import FILE, MAX_AHEAD_MS
+from ingest.operator_log import MAX_AHEAD_MS, digest, log_record
 from ingest.records import LogRecord, Observed
 from ingest.source_read import SourceRead
 
@@ -36,7 +35,7 @@ def new_records(
             if at_ms is None or not now_ms - MAX_AGE_MS <= at_ms <= now_ms + MAX_AHEAD_MS:
                 continue
             # Without the reason: schedulers and image pulls word the same wait in several ways.
-            key = _digest(f"{at_ms} {pod.name} {verb} {pod.job_id}")[:12]
+            key = digest(f"{at_ms} {pod.name} {verb} {pod.job_id}")[:12]
             keys.append(key)
             if key not in reported:
                 records.append(_record(pod, verb, at_ms, reason))
@@ -64,10 +63,4 @@ def _record(pod: Pod, verb: str, at_ms: int, reason: str) -> LogRecord:
     job = f" for job {pod.job_id}" if pod.job_id else ""
     message = f"Kubernetes pod {pod.name}{address} {verb}{job}: {reason}"
     level = "WARN" if verb.endswith(("ended", "waits")) else "INFO"
-    ts = datetime.fromtimestamp(at_ms / 1000, UTC)
-    digest = _digest(f"{at_ms} {message}")[:32]
-    return LogRecord(PROCESS, ts, level, LOGGER, message, digest, 0, FILE, 0)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    return log_record(PROCESS, at_ms, level, LOGGER, message)

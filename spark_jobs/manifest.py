@@ -54,13 +54,9 @@ class Manifest:
         values = asdict(self)
         return {
             "format": FORMAT,
-            "job": self.job,
-            "attempt": self.attempt,
             "from": self.from_seq,
             "to": self.to_seq,
-            "tables": values["tables"],
-            "retracted": values["retracted"],
-            "state": {name: list(files) for name, files in self.state.items()},
+            **{name: values[name] for name in ("job", "attempt", "tables", "retracted", "state")},
             "started_at": self.started_at.astimezone(UTC).isoformat(),
             "finished_at": self.finished_at.astimezone(UTC).isoformat(),
         }

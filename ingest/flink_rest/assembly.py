@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -116,7 +117,6 @@ class ParseResults:
 
 
 _LOCATION = ("attempt", "host", "taskmanager_id")
-_STATE_TIMES = ("scheduled_at", "deploying_at", "initializing_at", "running_at")
 
 
 def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
@@ -132,7 +132,9 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
         for vertex_id, answer in reading.vertices.items()
     }
     if not all(starts.values()) or any(
-        start.running_at is None for by_subtask in starts.values() for start in by_subtask.values()
+        start["running_at"] is None
+        for by_subtask in starts.values()
+        for start in by_subtask.values()
     ):
         return
     for vertex_id, by_subtask in starts.items():
@@ -143,7 +145,7 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
             vertex_id,
             answer.at,
             **_columns(placements, _LOCATION, length),
-            **_columns(by_subtask, _STATE_TIMES, length),
+            **_columns(by_subtask, vertices.STATE_TIMES, length),
         )
         results.add(answer, row)
 
@@ -199,12 +201,7 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
             counted_at=vertex_answer.at if vertex_answer and counters else None,
             **_columns(counters, ("records_in", "records_out"), length),
             **_columns(placements, (*_LOCATION, "task_state"), length),
-            **{
-                column: by_index(
-                    {index: entry.get(column) for index, entry in measured.items()}, length
-                )
-                for column in (*SUBTASK_METRICS, *SOURCE_METRICS)
-            },
+            **_columns(measured, (*SUBTASK_METRICS, *SOURCE_METRICS), length),
         ),
     )
 
@@ -225,10 +222,10 @@ def _measure(
 
 
 def _columns(
-    by_subtask: Mapping[int, Any], names: Iterable[str], length: int
+    by_subtask: Mapping[int, Mapping[str, Any]], names: Iterable[str], length: int
 ) -> dict[str, tuple[Any, ...] | None]:
     return {
-        name: by_index({index: getattr(row, name) for index, row in by_subtask.items()}, length)
+        name: by_index({index: row.get(name) for index, row in by_subtask.items()}, length)
         for name in names
     }
 
@@ -345,22 +342,19 @@ def _add_subtasks(
 
 
 def add_job(reading: JobAnswers, results: ParseResults) -> None:
-    state_and_graph = _state(reading, results)
-    if state_and_graph is None:
+    answer_and_job = _job(reading, results)
+    if answer_and_job is None:
         return
-    answer, state = state_and_graph
+    answer, job = answer_and_job
     vertices = results.parse(plan.vertices, reading.job) or results.parse(
         plan.planned_vertices, reading.plan
     )
     graph_answer = plan_answer(reading)
     results.add(
         answer,
-        Job(
+        replace(
+            job,
             job_id=reading.job_id,
-            name=state.name,
-            state=state.state,
-            start_time=state.start_time,
-            end_time=state.end_time,
             flink_version=reading.flink_version,
             parallelism=max(
                 (vertex.parallelism for vertex in vertices or () if vertex.parallelism),
@@ -377,9 +371,9 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
     )
 
 
-def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    detail = results.parse(jobs.job_state, reading.job)
-    overview = results.parse(jobs.job_state, reading.overview)
+def _job(reading: JobAnswers, results: ParseResults) -> tuple[Answer, Job] | None:
+    detail = results.parse(jobs.job, reading.job)
+    overview = results.parse(jobs.job, reading.overview)
     if (
         reading.overview
         and overview

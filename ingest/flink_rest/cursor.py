@@ -1,7 +1,7 @@
 """What the collector remembers of a cluster: plain JSON, bounded, safe to lose."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ingest.flink_rest.payloads.jobs import TERMINAL
@@ -104,27 +104,21 @@ class ClusterCursor:
 
 
 def from_json(document: Any) -> ClusterCursor:
-    fields = as_object(document)
-    version = fields.get("flink_version")
+    plain = as_object(document)
+    version = plain.get("flink_version")
     return ClusterCursor(
         flink_version=version if isinstance(version, str) else None,
-        static_at=_number(fields.get("static_at")),
-        jobs={job_id: _job_from_json(job) for job_id, job in as_object(fields.get("jobs")).items()},
+        static_at=_number(plain.get("static_at")),
+        jobs={job_id: _job_from_json(job) for job_id, job in as_object(plain.get("jobs")).items()},
         taskmanagers={
-            name: _number(at) for name, at in as_object(fields.get("taskmanagers")).items()
+            name: _number(at) for name, at in as_object(plain.get("taskmanagers")).items()
         },
     )
 
 
-_INSTANTS = (
-    "listed_at",
-    "full_at",
-    "static_at",
-    "metrics_at",
-    "not_measured_at",
-    "initializing_at",
-)
-_COUNTS = ("modified_ms", "missing", "exceptions", "started", "turn")
+_NUMBERS: dict[str, Any] = {
+    entry.name: entry.type for entry in fields(JobCursor) if entry.type in (int, float)
+}
 
 
 def _job_to_json(job: JobCursor) -> dict[str, Any]:
@@ -132,37 +126,36 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
         return {"state": job.state, "modified_ms": job.modified_ms, "ended": True}
     newest = sorted(job.checkpoints.items(), key=lambda item: item[0][1])[-MAX_CHECKPOINTS:]
     return {
-        **{name: round(getattr(job, name), 3) for name in _INSTANTS},
-        **{name: getattr(job, name) for name in (*_COUNTS, "state", "failed")},
+        **{name: getattr(job, name) for name in ("state", "failed")},
+        **{name: round(getattr(job, name), 3) for name in _NUMBERS},
         "reported": job.reported[: MAX_VERTICES + 1],
         "vertices": dict(list(job.vertices.items())[:MAX_VERTICES]),
         "gauges": dict(list(job.gauges.items())[:MAX_VERTICES]),
-        "checkpoints": [
-            [checkpoint_id, trigger_ms, flags] for (checkpoint_id, trigger_ms), flags in newest
-        ],
+        "checkpoints": [[*key, flags] for key, flags in newest],
     }
 
 
 def _job_from_json(document: Any) -> JobCursor:
-    fields = as_object(document)
-    failed = fields.get("failed")
-    numbers: dict[str, Any] = {name: _number(fields.get(name)) for name in _INSTANTS}
-    numbers |= {name: int(_number(fields.get(name))) for name in _COUNTS}
+    plain = as_object(document)
+    failed = plain.get("failed")
+    numbers: dict[str, Any] = {
+        name: kind(_number(plain.get(name))) for name, kind in _NUMBERS.items()
+    }
     return JobCursor(
-        state=str(fields.get("state") or ""),
+        state=str(plain.get("state") or ""),
         failed=failed if isinstance(failed, int) else None,
-        ended=fields.get("ended") is True,
-        reported=[str(item) for item in as_list(fields.get("reported"))],
+        ended=plain.get("ended") is True,
+        reported=[str(item) for item in as_list(plain.get("reported"))],
         vertices={
-            vertex: int(_number(size)) for vertex, size in as_object(fields.get("vertices")).items()
+            vertex: int(_number(size)) for vertex, size in as_object(plain.get("vertices")).items()
         },
         gauges={
             vertex: list(map(str, as_list(names)))
-            for vertex, names in as_object(fields.get("gauges")).items()
+            for vertex, names in as_object(plain.get("gauges")).items()
         },
         checkpoints={
             (item[0], item[1]): item[2]
-            for item in as_list(fields.get("checkpoints"))
+            for item in as_list(plain.get("checkpoints"))
             if isinstance(item, list)
             and len(item) == 3
             and all(isinstance(part, int) for part in item)

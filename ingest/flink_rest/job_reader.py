@@ -49,7 +49,7 @@ def listed_jobs(overview: Answer) -> tuple[list[ListedJob], tuple[Skip, ...]]:
     results = ParseResults()
     jobs_by_id = {}
     for place, entry in results.each(results.parse(jobs.overview_entries, overview), overview):
-        if job := results.parse(jobs.job_state, overview, place, body=entry, place=place):
+        if job := results.parse(jobs.job, overview, place, body=entry, place=place):
             answer = Answer(overview.path, overview.at, entry)
             state = jobs.state_in(entry)
             jobs_by_id[job.job_id] = ListedJob(

@@ -1,7 +1,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -81,12 +81,7 @@ class Progress:
         return cls(of, first_ns, first_ns)
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "of": self.of,
-            "from_ns": self.from_ns,
-            "to_ns": self.to_ns,
-            "recent": [list(pair) for pair in self.recent],
-        }
+        return asdict(self)
 
     def begin_ns(self, now_ns: int) -> int:
         """Up to ``LATE_S`` before ``to_ns``, to find late lines, if there are few lines."""

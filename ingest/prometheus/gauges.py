@@ -72,9 +72,7 @@ def _figures(values: Iterable[tuple[Metric, float]]) -> dict[str, int]:
     by_metric: dict[Metric, float] = {}
     for metric, value in values:
         _, aggregate = parse_gauge_name(metric[0]) or ("", "")
-        by_metric[metric] = (
-            add_to(aggregate, by_metric[metric], value) if metric in by_metric else value
-        )
+        by_metric[metric] = add_to(aggregate, by_metric.get(metric), value)
     figures: dict[str, float] = {}
     offsets: dict[tuple[str, str], float] = {}
     for (name, partition), value in by_metric.items():
@@ -82,8 +80,6 @@ def _figures(values: Iterable[tuple[Metric, float]]) -> dict[str, int]:
         if column in (READ, COMMITTED):
             offsets["/".join(partition), column] = value
         elif is_known(column, value):
-            figures[column] = (
-                add_to(aggregate, figures[column], value) if column in figures else value
-            )
+            figures[column] = add_to(aggregate, figures.get(column), value)
     figures |= uncommitted(offsets)
     return {column: round(value) for column, value in figures.items() if is_known(column, value)}

@@ -4,11 +4,10 @@ points; bounds are the 10th and 90th percentile.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
 from statistics import median
 
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.statistics import quantile
+from spark_jobs.diagnosis.statistics import quantile, slopes
 
 Point = tuple[int, float]
 """Epoch ms and lag."""
@@ -47,11 +46,8 @@ def lag_trend(points: Iterable[Point]) -> LagTrend | None:
     history = sorted(dict(points).items())
     if len(history) < LEAST_POINTS or history[-1][0] - history[0][0] < LEAST_SPAN_MS:
         return None
-    slopes = [
-        (later - lag) * 1000 / (later_ms - at_ms)
-        for (at_ms, lag), (later_ms, later) in combinations(history, 2)
-    ]
-    return LagTrend(median(slopes), quantile(slopes, 0.1), quantile(slopes, 0.9))
+    per_s = slopes(history, 1000)
+    return LagTrend(median(per_s), quantile(per_s, 0.1), quantile(per_s, 0.9))
 
 
 def catch_up(lag: float, trend: LagTrend | None) -> CatchUp | None:

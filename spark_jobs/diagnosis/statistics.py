@@ -1,5 +1,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from math import ceil, exp, inf, lgamma, log, log1p
 
 NEGLIGIBLE = 1e-15
@@ -14,6 +15,17 @@ def quantile(values: Iterable[float], q: float) -> float:
         raise ValueError("no values have no quantile")
     # Rounding first: 0.95 * 20 is 19.000000000000004 in some orders of evaluation.
     return ordered[max(0, ceil(round(q * len(ordered), 9)) - 1)]
+
+
+def slopes(points: Iterable[tuple[int, float]], per_x: int = 1) -> list[float]:
+    """Change per ``per_x`` between all pairs of points (x, y) of different x. Their median is the
+    trend by Theil and Sen.
+    """
+    return [
+        (other_y - y) * per_x / (other_x - x)
+        for (x, y), (other_x, other_y) in combinations(points, 2)
+        if other_x != x
+    ]
 
 
 def log_probability(tries: int, hits: int, chance: float) -> float:

@@ -130,7 +130,13 @@ def checkpoint_log(lines: Rows) -> CheckpointLog:
 
 def declines(log: CheckpointLog, names: Names) -> list[Row] | None:
     reported = (
-        {"at": event["ts"], **_select(event, _DECLINE), **_explanation(event)}
+        {
+            "at": event["ts"],
+            **_select(event, _DECLINE),
+            "reason": _reason(event),
+            "exception": root_cause(event["detail"]),
+            "log_line": (event["message"] or "").partition("\n")[0],
+        }
         for event in log.declined
     )
     return [
@@ -169,14 +175,6 @@ def root_cause(trace: str | None) -> str | None:
     innermost = trace.rpartition(_CAUSE)[2] if _CAUSE in trace else ""
     line = innermost.partition("\n")[0] or trace.partition("\n")[0]
     return _WRAPPER.sub("", line) if line else None
-
-
-def _explanation(event: Row) -> Row:
-    return {
-        "reason": _reason(event),
-        "exception": root_cause(event["detail"]),
-        "log_line": (event["message"] or "").partition("\n")[0],
-    }
 
 
 def _reason(event: Row) -> str | None:

@@ -21,6 +21,7 @@ from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.older_facts import OlderFacts, trigger_order
 from spark_jobs.fold.outcomes import DROPPED_WITHIN_MS, LOST_WITH_JOB
+from spark_jobs.fold.retention import JUDGED_AGAIN_MS
 from spark_jobs.fold.rows import HOUR_MS, LINE, Row, Rows, largest, percentile
 from spark_jobs.fold.state import JobState
 from spark_jobs.fold.triggers import CheckpointKey, key_of
@@ -29,7 +30,6 @@ from spark_jobs.serving import CHECKPOINT_FACT
 FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
 """Facts kept one by one: at least those of a window's look-back, and all that may be judged again.
 """
-JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200
 SIZED_LATE_MS = 24 * HOUR_MS

@@ -3,7 +3,7 @@ from collections.abc import Callable, Sequence
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.rows import Row, RowList, first_known, largest, least, rank
 
-_RESTORE = ("restored_at", "restored_checkpoint_id", "restored_is_savepoint", "restored_path")
+RESTORE = ("restored_at", "restored_checkpoint_id", "restored_is_savepoint", "restored_path")
 
 # Lake column → name within the JSON of ``checkpoint_config``.
 _CHECKPOINT_CONFIG = {
@@ -46,7 +46,7 @@ def job_reported(jobs: RowList) -> Row:
             )
         ),
     )
-    restore = _newest(jobs, _RESTORE, lambda row: row["restored_at"] is not None)
+    restore = _newest(jobs, RESTORE, lambda row: row["restored_at"] is not None)
     settings = _newest(
         jobs,
         tuple(_CHECKPOINT_CONFIG),
@@ -74,7 +74,7 @@ def job_reported(jobs: RowList) -> Row:
         else None,
         "checkpoint_interval_ms": settings.get("checkpoint_interval_ms"),
         "checkpoint_timeout_ms": settings.get("checkpoint_timeout_ms"),
-        **{name: restore.get(name) for name in _RESTORE},
+        **{name: restore.get(name) for name in RESTORE},
         "flink_counts": {
             "at": counts["observed_at"],
             **{name: counts[column] for column, name in _COUNTS.items()},

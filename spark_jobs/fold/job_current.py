@@ -1,6 +1,6 @@
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.job_by_log import job_logged
-from spark_jobs.fold.job_by_rest import job_reported
+from spark_jobs.fold.job_by_rest import RESTORE, job_reported
 from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint, trigger_order
 from spark_jobs.fold.rows import (
     Row,
@@ -20,8 +20,6 @@ RECENT = 16
 
 # Log and REST date a restore some milliseconds apart; REST describes it more exactly.
 RESTORE_TOLERANCE_MS = 1000
-
-_RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "restored_path")
 
 
 def job_current(
@@ -54,7 +52,7 @@ def job_current(
         **_last_completed([*facts, older.last_completed] if older.last_completed else facts),
         **_recent(facts),
         "pressured_share": largest(*(window["backpressured_share"] for window in windows)),
-        **{name: restore[name] for name in _RESTORE},
+        **{name: restore[name] for name in RESTORE},
         "restored_is_savepoint": is_savepoint(
             restore["restored_path"], restore["restored_is_savepoint"], types
         ),

@@ -3,9 +3,10 @@ Sen) since the last change point. Points that span less than an hour have no rat
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 from math import ceil
 
+from spark_jobs.diagnosis.statistics import slopes
 from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.older_facts import points as points_of
 from spark_jobs.fold.rows import HOUR_MS, Row, Rows, largest, percentile, quantile
@@ -74,9 +75,5 @@ def _slope(points: Sequence[Point]) -> Row:
     trend = _NO_SLOPE | {"from_time": from_time, "to_time": to_time}
     if len(points) < MIN_POINTS or to_time - from_time < MIN_SPAN_MS:
         return trend
-    slopes = sorted(
-        (later_size - size) * HOUR_MS / (later - at)
-        for (at, _, size), (later, _, later_size) in combinations(thinned[::-1], 2)
-        if later > at
-    )
-    return trend | {"bytes_per_h": quantile(slopes, 0.5), "bytes_per_h_low": quantile(slopes, 0.1)}
+    per_h = sorted(slopes(((at, size) for at, _, size in thinned[::-1]), HOUR_MS))
+    return trend | {"bytes_per_h": quantile(per_h, 0.5), "bytes_per_h_low": quantile(per_h, 0.1)}

@@ -251,16 +251,19 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     )
     index = Index(file_directories)
     reached_by = [index.find(doubt["audit_id"], doubt["reach"]) for doubt in all_doubts]
-    directory_facts = directories.DirectoryFacts(
+    directory_rows = directories.directory_rows(
+        file_directories,
+        roots,
         owner_rows,
-        needed,
-        all_needed,
-        set().union(*reached_by),
-        unfound,
-        lineage.needed_by_unfound(family, keys(retained, "audit_id", "directory")),
-        lost_before,
+        needed_jobs=needed,
+        all_needed=all_needed,
+        doubted=set().union(*reached_by),
+        unfound=unfound,
+        needed_by_unfound=lineage.needed_by_unfound(
+            family, keys(retained, "audit_id", "directory")
+        ),
+        lost=lost_before,
     )
-    directory_rows = directories.directory_rows(file_directories, roots, directory_facts)
     parts = {"files": path_tables["files"], "unread": path_tables["unread"], **alike.parts}
     shared = {
         "directories": table_of(directory_rows, verdicts.DIRECTORIES),

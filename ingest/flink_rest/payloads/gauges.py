@@ -99,11 +99,8 @@ def gauges(body: Any) -> dict[str, tuple[str, float]]:
             and not isinstance(value, bool)
             and (is_offset or is_known(column, value))
         ):
-            previous = totals.get(column)
-            totals[column] = (
-                aggregate,
-                value if previous is None else add_to(aggregate, previous[1], value),
-            )
+            _, known = totals.get(column, ("", None))
+            totals[column] = aggregate, add_to(aggregate, known, value)
     return totals
 
 
@@ -111,7 +108,7 @@ def combine(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
     sums: dict[str, float] = {}
     for part in parts:
         for column, (aggregate, value) in part.items():
-            sums[column] = value if column not in sums else add_to(aggregate, sums[column], value)
+            sums[column] = add_to(aggregate, sums.get(column), value)
     offsets = {
         (match[1], match[2]): sums.pop(name)
         for name in list(sums)
@@ -142,7 +139,9 @@ def _column_of(name: str) -> tuple[int, str, str] | None:
     return _BY_ENDING[match[1]] if match else None
 
 
-def add_to(aggregate: str, value: float, other: float) -> float:
+def add_to(aggregate: str, known: float | None, value: float) -> float:
+    if known is None:
+        return value
     if aggregate == "sum":
-        return value + other
-    return max(value, other) if aggregate == "max" else min(value, other)
+        return known + value
+    return max(known, value) if aggregate == "max" else min(known, value)

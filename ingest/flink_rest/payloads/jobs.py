@@ -1,24 +1,13 @@
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields, clean_text
 from ingest.job_states import TERMINAL_STATES
 from ingest.json_members import member
-from ingest.records import StateSince
+from ingest.records import Job, StateSince
 
 TERMINAL = frozenset(TERMINAL_STATES)
 
 MAX_STATE_CHARS = 32
-
-
-@dataclass(frozen=True, slots=True)
-class JobState:
-    job_id: str
-    name: str | None = None
-    state: str | None = None
-    start_time: datetime | None = None
-    end_time: datetime | None = None
 
 
 def state_in(entry: Any) -> str:
@@ -30,9 +19,10 @@ def overview_entries(body: Any) -> list[tuple[str, Any]]:
     return Fields(body).items("jobs")
 
 
-def job_state(body: Any, place: str = "") -> JobState:
+def job(body: Any, place: str = "") -> Job:
+    """Only its name, state and times."""
     fields = Fields(body, place)
-    return JobState(
+    return Job(
         job_id=fields.required_flink_id("jid"),
         name=fields.text("name"),
         state=fields.upper("state"),

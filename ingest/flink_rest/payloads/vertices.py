@@ -3,8 +3,7 @@ back-pressure of each subtask.
 """
 
 import re
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from ingest.errors import Skipped
@@ -14,52 +13,41 @@ from ingest.flink_rest.payloads.fields import Fields
 MAX_PARALLELISM = 2**15
 
 _STATES = ("SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING")
+STATE_TIMES = ("scheduled_at", "deploying_at", "initializing_at", "running_at")
 _NOWHERE = "(unassigned)"
 _PORT = re.compile(r":\d{1,5}$")
 
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    attempt: int | None = None
-    host: str | None = None
-    taskmanager_id: str | None = None
-    task_state: str | None = None
+Columns = dict[int, dict[str, Any]]
+"""Subtask → columns of Weir."""
 
 
 def parallelism(body: Any) -> int | None:
     return Fields(body).integer("parallelism")
 
 
-def placements(body: Any) -> dict[int, Placement]:
-    placements_by_subtask = {}
-    for subtask in Fields(body).objects("subtasks"):
-        placements_by_subtask[subtask_index(subtask)] = Placement(
-            attempt=subtask.integer("attempt"),
-            host=_host(subtask),
-            taskmanager_id=taskmanager_id(subtask, "taskmanager-id"),
-            task_state=subtask.upper("status"),
-        )
-    return placements_by_subtask
+def placements(body: Any) -> Columns:
+    return {
+        subtask_index(subtask): {
+            "attempt": subtask.integer("attempt"),
+            "host": _host(subtask),
+            "taskmanager_id": taskmanager_id(subtask, "taskmanager-id"),
+            "task_state": subtask.upper("status"),
+        }
+        for subtask in Fields(body).objects("subtasks")
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class RecordCounts:
+def record_counts(body: Any) -> Columns:
     """Records since the attempt began; None if Flink's count is incomplete."""
-
-    records_in: int | None = None
-    records_out: int | None = None
-
-
-def record_counts(body: Any) -> dict[int, RecordCounts]:
     counts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
-        metrics = subtask.object("metrics")
-        if metrics is not None:
-            counters = RecordCounts(
-                _complete_count(metrics, "read-records"), _complete_count(metrics, "write-records")
-            )
-            if counters != RecordCounts():
-                counts_by_subtask[subtask_index(subtask)] = counters
+        metrics = subtask.object("metrics") or Fields({})
+        counts = {
+            "records_in": _complete_count(metrics, "read-records"),
+            "records_out": _complete_count(metrics, "write-records"),
+        }
+        if any(count is not None for count in counts.values()):
+            counts_by_subtask[subtask_index(subtask)] = counts
     return counts_by_subtask
 
 
@@ -67,37 +55,24 @@ def _complete_count(metrics: Fields, name: str) -> int | None:
     return metrics.integer(name) if metrics.flag(f"{name}-complete") else None
 
 
-@dataclass(frozen=True, slots=True)
-class StartTimes:
-    scheduled_at: datetime | None = None
-    deploying_at: datetime | None = None
-    initializing_at: datetime | None = None
-    running_at: datetime | None = None
-
-
-def start_times(body: Any) -> dict[int, StartTimes]:
+def start_times(body: Any) -> Columns:
     """Subtask → when its attempt entered each state. Before 1.16 only ``deploying_at`` is set."""
     starts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         durations, deploying_at = subtask.object("status-duration"), subtask.instant("start-time")
+        times = dict.fromkeys(STATE_TIMES) | {"deploying_at": deploying_at}
+        starts_by_subtask[subtask_index(subtask)] = times
         if durations is None or deploying_at is None:
-            starts_by_subtask[subtask_index(subtask)] = StartTimes(deploying_at=deploying_at)
             continue
         scheduled, deploying, initializing, running = (
             _duration(durations, state) for state in _STATES
         )
-        initializing_at = (
-            None if deploying is None or initializing is None else deploying_at + deploying
-        )
-        running_at = (
-            None
-            if initializing_at is None or initializing is None or running is None
-            else initializing_at + initializing
-        )
-        scheduled_at = None if scheduled is None else deploying_at - scheduled
-        starts_by_subtask[subtask_index(subtask)] = StartTimes(
-            scheduled_at, deploying_at, initializing_at, running_at
-        )
+        if scheduled is not None:
+            times["scheduled_at"] = deploying_at - scheduled
+        if deploying is not None and initializing is not None:
+            times["initializing_at"] = deploying_at + deploying
+            if running is not None:
+                times["running_at"] = deploying_at + deploying + initializing
     return starts_by_subtask
 
 

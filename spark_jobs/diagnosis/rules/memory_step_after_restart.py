@@ -4,7 +4,7 @@ classes and buffers (``flink-docs``, "Unloading of Dynamically Loaded Classes in
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from statistics import median
 
 from ingest.messages import join_messages, message, plural
@@ -12,6 +12,7 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, 
 from spark_jobs.diagnosis.restart_episodes import READS, SAME_MS, episodes
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
+from spark_jobs.diagnosis.statistics import slopes
 
 RULE = "memory.step_after_restart"
 RESTARTS_LEFT, CRITICAL = f"{RULE}.restarts_left", f"{RULE}.critical_restarts_left"
@@ -143,7 +144,8 @@ def _steps(window: JobWindow) -> Iterator[Steps]:
 def _step(levels: Levels) -> float:
     if len(levels) <= RESTARTS:
         return 0
-    step = _slope(levels)
+    # Bytes a restart, by Theil and Sen.
+    step = median(slopes((restarts, used) for restarts, _, used in levels))
     falls = sum(
         later - earlier < -0.1 * step for (_, _, earlier), (_, _, later) in pairwise(levels)
     )
@@ -216,14 +218,6 @@ def _levels(samples: dict[int, TaskManagerSample], field_name: str) -> Levels:
         for restarts, sample in samples.items()
         if (value := getattr(sample, field_name)) is not None
     ]
-
-
-def _slope(levels: Levels) -> float:
-    """Bytes a restart: the median over all pairs (Theil and Sen)."""
-    return median(
-        (later - earlier) / (after - before)
-        for (before, _, earlier), (after, _, later) in combinations(levels, 2)
-    )
 
 
 def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding:

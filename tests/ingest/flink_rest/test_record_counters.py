@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.errors import Skipped
-from ingest.flink_rest.payloads.vertices import RecordCounts, record_counts
+from ingest.flink_rest.payloads.vertices import record_counts
 from ingest.records import VertexMetrics
 from tests.ingest.recorded import reading, records
 
@@ -39,7 +39,7 @@ def test_a_sample_has_the_counters_of_the_answer_and_its_instant(recording):
 def test_what_is_not_complete_is_unknown_and_not_zero():
     half = {**complete(0, 7), "read-records-complete": False}
     assert record_counts({"subtasks": [subtask(0, **half), subtask(1)]}) == {
-        0: RecordCounts(None, 7)
+        0: {"records_in": None, "records_out": 7}
     }
 
 

@@ -3,6 +3,7 @@ for each set of attempts.
 """
 
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.assembly import observe_job
-from ingest.flink_rest.payloads.vertices import StartTimes, start_times
+from ingest.flink_rest.payloads.vertices import STATE_TIMES, start_times
 from ingest.records import VertexStart
 from tests.ingest.flink_rest.test_collector import Replay, cycle, of_kind, recorded
 
@@ -34,25 +35,29 @@ def at(epoch_ms: int) -> datetime:
     return datetime.fromtimestamp(epoch_ms / 1000, UTC)
 
 
+def times(*instants: datetime | None) -> dict[str, datetime | None]:
+    return dict(zip_longest(STATE_TIMES, instants))
+
+
 def test_instants_follow_from_the_deployment_and_how_long_each_state_lasted() -> None:
     assert start_times({"subtasks": [subtask()]}) == {
-        0: StartTimes(at(999_900), at(1_000_000), at(1_000_020), at(1_000_023))
+        0: times(at(999_900), at(1_000_000), at(1_000_020), at(1_000_023))
     }
 
 
 def test_a_state_that_was_never_entered_has_no_instant() -> None:
     deploying = {"SCHEDULED": 100, "DEPLOYING": 20, "INITIALIZING": -1, "RUNNING": -1}
-    assert start_times({"subtasks": [subtask(**{"status-duration": deploying})]})[0] == StartTimes(
+    assert start_times({"subtasks": [subtask(**{"status-duration": deploying})]})[0] == times(
         at(999_900), at(1_000_000), None, None
     )
     waiting = {"subtasks": [subtask(**{"start-time": -1})]}
-    assert start_times(waiting) == {0: StartTimes()}
+    assert start_times(waiting) == {0: times()}
 
 
 def test_before_1_16_only_the_deployment_is_known() -> None:
     old = subtask()
     del old["status-duration"]
-    assert start_times({"subtasks": [old]}) == {0: StartTimes(deploying_at=at(1_000_000))}
+    assert start_times({"subtasks": [old]}) == {0: times(None, at(1_000_000))}
 
 
 @pytest.mark.parametrize("durations", [5, "x", {"DEPLOYING": "soon"}, [1]])
