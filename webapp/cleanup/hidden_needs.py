@@ -21,7 +21,6 @@ from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.recheck import FreshAudit
 from webapp.work.run_files import parquet_batches
 
-BATCH_ROWS = 50_000
 _JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+/_metadata\Z")
 
 
@@ -78,5 +77,5 @@ class HiddenNeeds:
 
 
 def _rows(files: Iterable[str]) -> Iterator[dict[str, Any]]:
-    for batch in parquet_batches(files, BATCH_ROWS):
+    for batch in parquet_batches(files):
         yield from batch.to_pylist()

@@ -16,9 +16,6 @@ from webapp.cleanup.recheck import FreshAudit
 from webapp.cleanup.watching import PlannedPaths, Reference
 from webapp.work.run_files import parquet_batches
 
-BATCH_ROWS = 50_000
-
-
 References = Mapping[str, Sequence[Reference]]
 """Name of a file (:mod:`webapp.cleanup.file_names`) → references to files of this name."""
 
@@ -32,7 +29,7 @@ def references_in(
     by_name: dict[str, dict[str, Reference]] = {}
     waste = pa.array(sorted(waste_metadata), pa.string())
     files = (*audit.reference_files, *audit.pending_files)
-    for batch in parquet_batches(files, BATCH_ROWS, ("metadata_path", "path")):
+    for batch in parquet_batches(files, ("metadata_path", "path")):
         batch = batch.filter(pc.invert(pc.is_in(batch["metadata_path"].cast("string"), waste)))
         paths = batch["path"].cast("string")
         is_planned = pc.is_in(paths, pa.array(planned.among(paths), pa.string()))

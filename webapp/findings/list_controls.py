@@ -2,6 +2,8 @@ from collections.abc import Collection
 
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.findings.badges import SEVERITY_BADGES
+from webapp.findings.choices import Severity
+from webapp.fleet.list_controls import clusters_control
 from webapp.lib.list_pages import Control
 
 
@@ -21,13 +23,16 @@ def severity_control(severities: Collection[str] = tuple(SEVERITY_BADGES)) -> Co
     )
 
 
-def owner_control(reader: str) -> Control:
-    return Control("owner", "Owner", (("", "Anybody's"), (reader, "mine"), ("-", "nobody's")))
-
-
-def acknowledged_control() -> Control:
-    return Control(
-        "acknowledged",
-        "Acknowledged",
-        (("", "Acknowledged or not"), ("no", "not acknowledged"), ("yes", "acknowledged")),
-    )
+def trouble_controls(reader: str) -> list[Control]:
+    """The controls of both lists, of alerts and of incidents. ``reader``: name of who reads it."""
+    return [
+        severity_control((Severity.WARNING, Severity.CRITICAL)),
+        clusters_control(),
+        rule_control(),
+        Control(
+            "acknowledged",
+            "Acknowledged",
+            (("", "Acknowledged or not"), ("no", "not acknowledged"), ("yes", "acknowledged")),
+        ),
+        Control("owner", "Owner", (("", "Anybody's"), (reader, "mine"), ("-", "nobody's"))),
+    ]

@@ -3,7 +3,6 @@
 a ``Sort`` if it sorts, and a name in ``EXPORT_COLUMNS`` of ``webapp/site/views/fleet.py``.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from webapp.lib.translations import gettext_lazy as _
@@ -93,9 +92,9 @@ class Heading:
     direction: str = ""
 
 
-def headings(columns: Iterable[Column], sort: str, descending: bool) -> list[Heading]:
+def headings(sort: str, descending: bool) -> list[Heading]:
     """A first click sorts figures descending, names ascending."""
-    return [_heading(column, sort, descending) for column in columns]
+    return [_heading(column, sort, descending) for column in FLEET_COLUMNS]
 
 
 def _heading(column: Column, sort: str, descending: bool) -> Heading:

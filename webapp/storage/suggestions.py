@@ -79,9 +79,9 @@ def suggestions() -> list[Suggestion]:
 def uncovered(uris: Sequence[str]) -> list[str]:
     """Directories of checkpoints or savepoints of live clusters that are below none of ``uris``."""
     live = set(Cluster.objects.filter(kind=ClusterKind.LIVE).values_list("name", flat=True))
-    places = chain(
-        _checkpoint_places(MOST_PATHS_OF_AN_AUDIT), _savepoint_places(MOST_PATHS_OF_AN_AUDIT)
-    )
+    savepoints = _facts_with_path().filter(is_savepoint=True)[:MOST_PATHS_OF_AN_AUDIT]
+    # Of any age, because Flink does not delete savepoints.
+    places = chain(_checkpoint_places(MOST_PATHS_OF_AN_AUDIT), _places(_reported_paths(savepoints)))
     return [
         suggestion.uri
         for suggestion in _make_suggestions(places)
@@ -174,11 +174,6 @@ def _checkpoint_places(most: int) -> Iterator[Place]:
     recent = with_path.filter(trigger_time__gte=timezone.now() - _RECENT)[:most]
     recorded = with_path.filter(cluster__in=recordings)[:most]
     yield from _places(chain(_reported_paths(recent), _reported_paths(recorded), _last_paths()))
-
-
-def _savepoint_places(most: int) -> Iterator[Place]:
-    """Directories of savepoints of any age, because Flink does not delete savepoints."""
-    yield from _places(_reported_paths(_facts_with_path().filter(is_savepoint=True)[:most]))
 
 
 def _facts_with_path() -> "QuerySet[CheckpointFact]":

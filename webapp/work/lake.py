@@ -23,17 +23,16 @@ def read_newest(
     end: datetime,
     columns: Sequence[str],
     limit: int,
-    least: timedelta = timedelta(minutes=1),
 ) -> tuple[pa.Table, datetime]:
     """The newest rows of the range, and the instant from which they were read. The range is halved
-    until at most ``limit`` rows fit or it is as short as ``least``. Raises the storage's errors.
+    until at most ``limit`` rows fit or it is as short as a minute. Raises the storage's errors.
     """
     open_lake = lake()
     while True:
         rows = open_lake.read(
             table, where=where, from_time=start, to_time=end, columns=columns, limit=limit + 1
         )
-        if rows.num_rows <= limit or end - start <= least:
+        if rows.num_rows <= limit or end - start <= timedelta(minutes=1):
             return rows, start
         start = end - (end - start) / 2
 

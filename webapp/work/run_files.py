@@ -60,15 +60,15 @@ def state_uris(manifest: Manifest, name: str) -> list[str]:
 
 
 def parquet_batches(
-    files: Iterable[str], rows: int, columns: Sequence[str] | None = None
+    files: Iterable[str], columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of at most ``rows`` rows. Columns that a file lacks are left out."""
+    """Columns that a file lacks are left out."""
     for file in files:
         with fsspec.open(file, "rb") as stream:
             parquet = ParquetStream(stream)
             present = parquet.schema_arrow.names
             names = None if columns is None else [name for name in columns if name in present]
-            yield from parquet.iter_batches(rows, columns=names)
+            yield from parquet.iter_batches(50_000, columns=names)
 
 
 def retracted_keys(manifest: Manifest, table: str) -> Iterator[list[dict[str, Any]]]:

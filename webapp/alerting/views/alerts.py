@@ -31,17 +31,10 @@ from webapp.alerting.unnotified import why_nobody
 from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.models import Delivery
 from webapp.findings.badges import CONFIDENCE_MEANS, severity_badge
-from webapp.findings.choices import Severity
 from webapp.findings.figures import figures
-from webapp.findings.list_controls import (
-    acknowledged_control,
-    owner_control,
-    rule_control,
-    severity_control,
-)
+from webapp.findings.list_controls import trouble_controls
 from webapp.findings.models import Finding
 from webapp.findings.runbooks import runbook
-from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import JobCurrent
 from webapp.incidents.models import Incident
 from webapp.lib.keysets import page
@@ -80,11 +73,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
             request,
             filters,
             Control("state", "State", list(STATES.items())),
-            severity_control((Severity.WARNING, Severity.CRITICAL)),
-            clusters_control(),
-            rule_control(),
-            acknowledged_control(),
-            owner_control(request.user.get_username()),
+            *trouble_controls(request.user.get_username()),
             Control(
                 "silenced", "Muted", (("", "Muted or not"), ("no", "not muted"), ("yes", "muted"))
             ),

@@ -135,11 +135,7 @@ _CACHED_CLASSES = (NameNodes, NameNode, FleetCalls, FileSystemCalls, BusyJob)
 def look_up_fleet_calls(now: datetime) -> FleetCalls:
     """Cached briefly: tables and chart need the same data."""
     key = answer_key("fleet-calls", _CACHED_CLASSES, end_of_step(now))
-    cached = cache.get(key)
-    if isinstance(cached, FleetCalls):
-        return cached
-    fleet = fleet_calls(now)
-    cache.set(key, fleet, KEPT_S)
+    fleet: FleetCalls = cache.get_or_set(key, lambda: fleet_calls(now), KEPT_S)
     return fleet
 
 

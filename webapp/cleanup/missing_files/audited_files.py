@@ -19,7 +19,6 @@ MOST_AUDITS = 12
 MOST_SCANNED = 5_000_000
 """Searching so many rows of an audit for one path takes some seconds."""
 MOST_BESIDE = 500_000
-BATCH_ROWS = 50_000
 TABLES = (STORAGE_FILE.name, STORAGE_LIVE.name)
 _COLUMNS = ("bytes", "modified", "verdict", "reason", "first_seen_at")
 
@@ -125,7 +124,7 @@ def _rows(
         raise TooMany
     value_set = pa.array(sorted(values), pa.string())
     names = tuple(dict.fromkeys(("audit_id", column, *columns)))
-    for batch in parquet_batches(file_uris(manifest, table), BATCH_ROWS, names):
+    for batch in parquet_batches(file_uris(manifest, table), names):
         matches = pc.and_(
             pc.is_in(batch[column].cast(pa.string()), value_set),
             pc.equal(batch["audit_id"].cast(pa.string()), audit.audit_id),

@@ -2,15 +2,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from spark_jobs.serving import JOB_ANNOTATION, JOB_CURRENT, JOB_EXCEPTION, LOG_EVENT
+from spark_jobs.serving import JOB_CURRENT
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
-from webapp.fleet.models import (
-    Cluster,
-    JobAnnotation,
-    JobCurrent,
-    JobException,
-    LogEvent,
-)
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.models.job import HEAVY
 from webapp.lib.api.served import ServedSerializer
 
@@ -81,21 +75,3 @@ class JobSerializer(ServedSerializer[JobCurrent]):
         if job["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             job |= {"health": None, "health_state": HealthState.UNKNOWN}
         return job
-
-
-class LogEventSerializer(ServedSerializer[LogEvent]):
-    class Meta:
-        model, table = LogEvent, LOG_EVENT
-        exclude = ("id",)
-
-
-class JobExceptionSerializer(ServedSerializer[JobException]):
-    class Meta:
-        model, table = JobException, JOB_EXCEPTION
-        exclude = ("id",)
-
-
-class JobAnnotationSerializer(ServedSerializer[JobAnnotation]):
-    class Meta:
-        model, table = JobAnnotation, JOB_ANNOTATION
-        exclude = ("id",)

@@ -7,13 +7,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.fleet.api.serializers import (
-    ClusterSerializer,
-    JobAnnotationSerializer,
-    JobExceptionSerializer,
-    JobSerializer,
-    LogEventSerializer,
-)
+from spark_jobs.serving import JOB_ANNOTATION, JOB_EXCEPTION, LOG_EVENT
+from webapp.fleet.api.serializers import ClusterSerializer, JobSerializer
 from webapp.fleet.filters import (
     AnnotationFilters,
     ClusterFilters,
@@ -21,10 +16,11 @@ from webapp.fleet.filters import (
     JobFilters,
     LogEventFilters,
 )
-from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.models.cluster import SECRETS
 from webapp.fleet.models.job import HEAVY
-from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, list_view, listed
+from webapp.lib.api.served import serializer_of
 from webapp.lib.filter_sets import SORT
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.path_names import without_nul
@@ -61,16 +57,18 @@ class JobViews(ListView):
         )
 
 
-@listed(LogEventSerializer, "Typed events read from logs, newest first")
-class LogEventViews(ListView):
-    filterset_class = LogEventFilters
-
-
-@listed(JobExceptionSerializer, "Exceptions of jobs, newest first")
-class JobExceptionViews(ListView):
-    filterset_class = ExceptionFilters
-
-
-@listed(JobAnnotationSerializer, "What happened to jobs, as marked on charts, newest first")
-class JobAnnotationViews(ListView):
-    filterset_class = AnnotationFilters
+LogEventViews = list_view(
+    serializer_of(LogEvent, LOG_EVENT),
+    LogEventFilters,
+    "Typed events read from logs, newest first",
+)
+JobExceptionViews = list_view(
+    serializer_of(JobException, JOB_EXCEPTION),
+    ExceptionFilters,
+    "Exceptions of jobs, newest first",
+)
+JobAnnotationViews = list_view(
+    serializer_of(JobAnnotation, JOB_ANNOTATION),
+    AnnotationFilters,
+    "What happened to jobs, as marked on charts, newest first",
+)

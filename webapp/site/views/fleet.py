@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from webapp.fleet import demo
 from webapp.fleet.badges import HEALTH_GROUPS, JOB_BADGES
 from webapp.fleet.choices import UNWATCHED_STATUS
-from webapp.fleet.columns import FLEET_COLUMNS, headings
+from webapp.fleet.columns import headings
 from webapp.fleet.filters import JobFilters
 from webapp.fleet.groups import CLUSTER, FAMILY, MOST_SHOWN, groups
 from webapp.fleet.job_lookup import as_of
@@ -128,7 +128,7 @@ def _jobs(
     return {
         "page": listed,
         "matching": matching,
-        "headings": headings(FLEET_COLUMNS, sort.name, descending),
+        "headings": headings(sort.name, descending),
         "rows": [
             (
                 job,

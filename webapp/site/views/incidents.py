@@ -26,15 +26,8 @@ from webapp.alerting.policies import Policies
 from webapp.alerting.troubles import fold, notifications, troubles, what_resolves
 from webapp.alerting.unnotified import why_no_alert, why_nobody
 from webapp.findings.badges import severity_badge
-from webapp.findings.choices import Severity
-from webapp.findings.list_controls import (
-    acknowledged_control,
-    owner_control,
-    rule_control,
-    severity_control,
-)
+from webapp.findings.list_controls import trouble_controls
 from webapp.findings.models import FindingHost
-from webapp.fleet.list_controls import clusters_control
 from webapp.incidents.badges import state_badge
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.filters import ANY_STATE, IncidentFilters
@@ -86,11 +79,7 @@ def incidents(request: HttpRequest) -> HttpResponse:
             request,
             filters,
             Control("state", "State", list(STATES.items())),
-            severity_control((Severity.WARNING, Severity.CRITICAL)),
-            clusters_control(),
-            rule_control(),
-            acknowledged_control(),
-            owner_control(request.user.get_username()),
+            *trouble_controls(request.user.get_username()),
         ),
         "page": listed,
         "rows": [
