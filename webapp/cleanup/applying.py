@@ -16,6 +16,7 @@ from functools import cached_property
 
 from ingest.metadata.files import MetadataFile
 from ingest.storage.instants import CLOCK_SKEW
+from ingest.storage.tree import TreeError
 from webapp.cleanup.errors import Halted, PutBack
 from webapp.cleanup.file_names import name_of
 from webapp.cleanup.hidden_needs import HiddenNeeds
@@ -30,7 +31,7 @@ from webapp.cleanup.references import References, Storage, missed_references, re
 from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo
 from webapp.cleanup.watching import Reference, Watch
-from webapp.cleanup.ways import by_way
+from webapp.cleanup.ways import Mechanism, by_way
 
 RestoredFrom = Callable[[Set[str]], Set[Hashable]]
 """``_metadata`` paths → known restores from these checkpoints (:mod:`webapp.cleanup.restores`)."""
@@ -99,7 +100,7 @@ class Applying:
         versions = {file.path: file.version for _, movable, _ in ways for file in movable}
         if versions:
             self._journal.write_intent(chunk.number, versions, run.at())
-        settled.update({row.path: row for way, movable, _ in ways for row in way.take(movable)})
+        settled.update({row.path: row for way, movable, _ in ways for row in _take(way, movable)})
         rows = [settled[file.path] for file in files]
         run.finish(self._journal, APPLY, chunk.number, rows)
         if chunk.is_metadata:
@@ -217,7 +218,10 @@ class Applying:
         self._names_checked = names
 
     def _put_back(self, why: str) -> None:
-        undo(self._run)
+        try:
+            undo(self._run)
+        except Halted as error:
+            raise Halted(f"{why}. {error}") from error
         journal = self._run.journal(UNDO)
         remaining = sum(
             row.outcome not in (FileOutcome.RESTORED, FileOutcome.GONE)
@@ -231,6 +235,22 @@ class Applying:
             f"{why}. Everything that the plan had moved was put back{exception}. Look for a "
             "directory that has two names."
         )
+
+
+def _take(way: Mechanism, files: Sequence[Planned]) -> list[Row]:
+    """A row for each file; if it failed, also what is found afterwards: the storage may have done
+    what it did not answer.
+    """
+    rows = way.take(files)
+    unsure = {row.path for row in rows if row.outcome in (FileOutcome.FAILED, FileOutcome.GONE)}
+    versions = {file.path: (file.version or "",) for file in files}
+    try:
+        return rows + way.settle([file for file in files if file.path in unsure], versions)
+    except (TreeError, OSError) as error:
+        raise Halted(
+            f"The storage refused files and then to look at them ({error}). When it answers, apply "
+            "or undo the plan."
+        ) from error
 
 
 def _sentence_on(missed: Sequence[Reference]) -> str:

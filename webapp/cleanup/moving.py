@@ -72,8 +72,7 @@ class Moving:
             is_restored = was_tried and source is not None and source.bytes == file.bytes
             return run.row(file, FileOutcome.RESTORED if is_restored else FileOutcome.GONE)
         # If the same file is at both places, repeating the move completes it.
-        was_interrupted = was_tried and source == quarantined
-        if source is not None and not was_interrupted:
+        if source is not None and not was_tried:
             return run.row(
                 file, FileOutcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}"
             )

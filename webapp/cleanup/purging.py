@@ -62,6 +62,7 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
         # The lambda is called at once.
         rows = each_way(run, files, lambda way, group: way.purge(group, interrupted))  # noqa: B023
         run.finish(purged, PURGE, chunk.number, rows)
+    run.refuse_not_done()
     for folder in run.places.folders:
         run.files.remove_empty(folder)
 

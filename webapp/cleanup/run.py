@@ -11,7 +11,7 @@ from functools import cached_property
 from ingest.storage.tree import TreeError
 from webapp.cleanup.choices import IN_PLACE
 from webapp.cleanup.errors import Halted
-from webapp.cleanup.journal import Journal, Row, tally
+from webapp.cleanup.journal import APPLY, Journal, Row, tally
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Places, Planned, TreeFiles
 from webapp.cleanup.plan_reader import Chunk, PlanReader
@@ -40,6 +40,7 @@ class Run:
     ordered_by: str = ""
     _held_at: float = field(default=0.0)
     _failures: int = 0
+    _not_done: list[Row] = field(default_factory=list)
 
     @cached_property
     def places(self) -> Places:
@@ -138,13 +139,29 @@ class Run:
         return ThreadPoolExecutor(AT_ONCE)
 
     def finish(self, journal: Journal, verb: str, chunk: int, rows: list[Row]) -> None:
-        """Raises :class:`Halted` after too many failures in a row."""
+        """Chunks of an undo or a purge stay open from the first with a failure on, so that the next
+        attempt repeats them. Raises :class:`Halted` after too many failures in a row.
+        """
         self.hold()
-        journal.write_effect(chunk, rows, self.at())
-        self.progress(verb, tally(rows))
-        if self._failures >= FAILURES_IN_A_ROW:
-            last = next(row for row in reversed(rows) if row.outcome == FileOutcome.FAILED)
+        failed = [row for row in rows if row.outcome == FileOutcome.FAILED]
+        if verb != APPLY:
+            self._not_done += failed
+        if not self._not_done:
+            journal.write_effect(chunk, rows, self.at())
+            self.progress(verb, tally(rows))
+        if not failed:
+            self._failures = 0
+        elif self._failures >= FAILURES_IN_A_ROW:
             raise Halted(
-                f"The storage refused {self._failures} files in a row; the last: {last.detail}. "
-                "Nothing more was touched."
+                f"The storage refused {self._failures} files in a row; the last: "
+                f"{failed[-1].detail}. Nothing more was touched."
+            )
+
+    def refuse_not_done(self) -> None:
+        """Raises :class:`Halted` if files of an undo or a purge failed."""
+        if self._not_done:
+            first = self._not_done[0]
+            raise Halted(
+                f"{len(self._not_done):,} files are still in quarantine, such as {first.path} "
+                f"({first.detail}). When the storage allows it, give the same order again."
             )

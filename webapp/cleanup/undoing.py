@@ -15,7 +15,8 @@ from webapp.cleanup.ways import each_way
 
 def undo(run: Run) -> None:
     """Continues where the journal ends. If another file has taken the place of a file, both stay,
-    and the outcome is ``OCCUPIED``.
+    and the outcome is ``OCCUPIED``. Raises :class:`Halted` at the end if files could not be put
+    back.
     """
     refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots)
     applied, undone = run.journal(APPLY), run.journal(UNDO)
@@ -26,6 +27,7 @@ def undo(run: Run) -> None:
     for chunk in run.reader.chunks(backwards=True):
         if chunk.number in remaining:
             _undo(run, undone, chunk, quarantined_files(run, applied, chunk))
+    run.refuse_not_done()
     for folder in run.places.folders:
         run.files.remove_empty(folder)
 

@@ -62,6 +62,7 @@ def recheck_connection() -> None:
 
 
 LONGEST_BACKOFF = timedelta(minutes=15)
+SOON_S = 60
 
 
 class LeaseLost(Exception):
@@ -148,9 +149,12 @@ class Lease:
         )
         return bool(updated)
 
-    def fail(self, now: datetime, error: str) -> bool:
-        """Give the work back as failed; False if another holder had taken it over."""
+    def fail(self, now: datetime, error: str, *, soon: bool = False) -> bool:
+        """Give the work back as failed; False if another holder had taken it over. ``soon``: try
+        again within a minute, since the cause was not the work itself.
+        """
         recheck_connection()
+        interval_s = min(self.interval_s, SOON_S) if soon else self.interval_s
         with transaction.atomic():
             row = self._row().select_for_update().first()
             if row is None:
@@ -160,7 +164,7 @@ class Lease:
                 lease_until=None,
                 leased_by=None,
                 last_finished_at=now,
-                next_attempt_at=now + backoff(self.interval_s, failures),
+                next_attempt_at=now + backoff(interval_s, failures),
                 failures=failures,
                 last_error=error,
             )

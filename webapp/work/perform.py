@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
+from webapp.lib.database_errors import why_away
 from webapp.work.lease import LeaseLost
 from webapp.work.models import DueWork
 from webapp.work.registry import ClaimedWork, FinishedAttempt, Work, work_of
@@ -40,7 +41,7 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
     except LeaseLost:
         raise
     except BaseException as error:
-        lease.fail(timezone.now(), describe(error))
+        lease.fail(timezone.now(), describe(error), soon=bool(why_away(error)))
         raise
     now = timezone.now()
     lease.complete(

@@ -180,6 +180,46 @@ def test_what_is_written_over_a_waiting_file_is_never_touched(bucket: Bucket, ve
     assert bucket.s3.cat(f"state/flink/{bucket.orphan}") == b"written anew"
 
 
+def test_a_file_that_was_taken_waits_though_the_store_cannot_say_so_at_once(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first listing after the marker, or the tag, was put fails."""
+    reader, called, requests = bucket.plan(), buckets.Bucket._call, [""]
+
+    def failing(self: Any, operation: str, **query: Any) -> Any:
+        requests.append(operation)
+        if requests[-2] in CHANGING:
+            raise OSError("503 Slow Down")
+        return called(self, operation, **query)
+
+    with monkeypatch.context() as once:
+        once.setattr(buckets.Bucket, "_call", failing)
+        apply(bucket, reader)
+    assert is_waiting(bucket, bucket.orphan)
+    assert applied(bucket, reader)[Path(bucket.orphan).name] == "quarantined"
+    assert carry(bucket, reader, "undo") == {Path(bucket.orphan).name: "restored"}
+    assert not is_waiting(bucket, bucket.orphan)
+
+
+def test_what_the_store_refuses_once_is_put_back_by_the_next_undo(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, called, left = bucket.plan(), buckets.Bucket._call, [1]
+    apply(bucket, reader)
+
+    def failing(self: Any, operation: str, **query: Any) -> Any:
+        if left and operation in ("list_object_versions", "get_object_tagging"):
+            left.pop()
+            raise OSError("503 Slow Down")
+        return called(self, operation, **query)
+
+    monkeypatch.setattr(buckets.Bucket, "_call", failing)
+    with pytest.raises(Halted, match="503 Slow Down"):
+        carry(bucket, reader, "undo")
+    assert carry(bucket, reader, "undo") == {Path(bucket.orphan).name: "restored"}
+    assert not is_waiting(bucket, bucket.orphan)
+
+
 def test_what_somebody_put_back_by_hand_is_not_purged(bucket: Bucket) -> None:
     reader = bucket.plan()
     apply(bucket, reader)

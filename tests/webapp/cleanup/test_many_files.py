@@ -22,6 +22,7 @@ from tests.webapp.cleanup.remote import RemotePlan
 from tests.webapp.cleanup.worlds import name_of_job
 from tests.webhdfs_server import WebHdfsServer, serving
 from webapp.cleanup.dry_run import dry_run
+from webapp.cleanup.errors import Halted
 from webapp.cleanup.places import TreeFiles
 from webapp.cleanup.rate_limit import RateLimit
 from webapp.cleanup.run import AT_ONCE
@@ -54,7 +55,7 @@ def planned(store: Any, folder: Path, way: str, name: str = "state") -> RemotePl
 
 
 @pytest.mark.parametrize("way", ["copy", "tag"])
-def test_what_the_store_refuses_of_a_request_is_the_outcome_of_that_file_alone(
+def test_what_the_store_refuses_of_a_request_waits_for_the_next_purge(
     store: Any, tmp_path: Path, way: str
 ) -> None:
     plan = planned(store, tmp_path, way)
@@ -69,10 +70,32 @@ def test_what_the_store_refuses_of_a_request_is_the_outcome_of_that_file_alone(
     }
     policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
     store.call_s3("put_bucket_policy", Bucket="state", Policy=policy)
-    told = plan.purge()
+    with pytest.raises(Halted, match="AccessDenied"):
+        plan.purge()
     store.call_s3("delete_bucket_policy", Bucket="state")
-    assert told == {name: "failed" if name == NAMES[3] else "purged" for name in NAMES}
     assert store.exists(held) and len(store.find("state")) == 1
+    assert plan.purge() == dict.fromkeys(NAMES, "purged")
+    assert not store.find("state")
+
+
+@pytest.mark.parametrize("step", ["copy", "delete"])
+def test_what_the_store_refuses_once_is_put_back_by_the_next_undo(
+    store: Any, tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, done, left = planned(store, tmp_path, "copy"), getattr(tree, step), [1]
+    plan.apply()
+
+    def refusing(*arguments: Any) -> None:
+        if left:
+            left.pop()
+            raise tree.TreeError("503 Slow Down")
+        done(*arguments)
+
+    monkeypatch.setattr(tree, step, refusing)
+    with pytest.raises(Halted, match="503 Slow Down"):
+        plan.undo()
+    assert plan.undo() == dict.fromkeys(NAMES, "restored")
+    assert sorted(path.rpartition("/")[2] for path in store.find("state")) == NAMES
 
 
 @pytest.mark.parametrize("way", ["copy", "tag"])

@@ -21,7 +21,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.postgresql import migrated_database, postgresql
+from tests.postgresql import NOT_FOR_POWER_CUTS, killed, migrated_database, postgresql
 from tests.webapp.pipeline.site import Site, kill, wait_for
 
 NOTICES, ENDPOINTS = 1_000, 10
@@ -114,7 +114,7 @@ class Delivering(Site):
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
-    with postgresql() as found:
+    with postgresql(NOT_FOR_POWER_CUTS) as found:
         yield found
 
 
@@ -190,4 +190,24 @@ def test_redis_flushed_and_killed_and_connections_cut_lose_and_double_nothing(
     all_told(site, counting)
     assert not counting.before
     assert not counting.after
+    assert set(counting.ids.values()) == {1}
+
+
+@pytest.mark.long
+def test_a_database_killed_in_the_middle_and_restarted_loses_and_doubles_nothing(
+    site: Delivering, counting: Counting, server: Any
+) -> None:
+    strikes = [threading.Event(), threading.Event()]
+
+    def strike(number: int) -> None:
+        with killed(server):
+            time.sleep(2)
+        strikes[number].set()
+
+    counting.after[200] = lambda: strike(0)
+    counting.before[500] = lambda: strike(1)
+    site.beat()
+    site.sender()
+    assert all(done.wait(120) for done in strikes)
+    all_told(site, counting)
     assert set(counting.ids.values()) == {1}

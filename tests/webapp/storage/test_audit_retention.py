@@ -9,6 +9,7 @@ from django.utils import timezone
 from tests.webapp.storage.builders import ROOT, audit, root_figures, whole_audit
 from webapp.pipeline import retention
 from webapp.storage.auditing import audit_retention
+from webapp.storage.choices import AuditState
 from webapp.storage.models import CheckpointStorage, RootFigures, StorageAudit
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +55,20 @@ def test_lists_of_files_are_kept_for_the_last_audits_and_the_newest_of_each_root
         root_figures(of, "s3://elsewhere" if number == kept + 2 else ROOT)
     assert audit_retention.forget_old(lease) == 2
     assert [number for number, folder in folders.items() if not folder.exists()] == [kept, kept + 1]
+
+
+def test_an_audit_that_a_running_one_carries_on_keeps_its_list_of_files(lease, home):
+    """Else the running one takes it for lost, and withdraws what operators attested."""
+    kept, folders = settings.WEIR.storage_keep_audits, []
+    for number in range(kept + 2):
+        name = f"storage-20260301T0410{number:02d}-0000000{number}"
+        folders.append(home / "runs" / name)
+        folders[-1].mkdir(parents=True)
+        audit(name, as_of=NOW + timedelta(hours=number), files_kept=True, run_dir=str(folders[-1]))
+    previous = StorageAudit.objects.get(as_of=NOW)
+    audit("running", as_of=NOW, state=AuditState.RUNNING, previous=previous)
+    audit_retention.forget_old(lease)
+    assert [folder.exists() for folder in folders] == [True, False, *[True] * kept]
 
 
 def test_a_folder_that_does_not_look_like_ours_is_never_removed(lease, tmp_path):

@@ -3,6 +3,7 @@
 import threading
 from datetime import timedelta
 
+import psycopg
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
@@ -10,8 +11,10 @@ from django.utils import timezone
 from webapp.config import beat, schedule
 from webapp.config.celery import app
 from webapp.work import lease as lease_holders
+from webapp.work import perform as performing
 from webapp.work.lease import Lease, LeaseLost, backoff
 from webapp.work.models import DueWork
+from webapp.work.registry import MAINTAIN_TASK, Work
 
 pytestmark = pytest.mark.django_db
 KEY = "collect/0"
@@ -207,3 +210,22 @@ def test_a_database_that_is_away_for_a_moment_ends_no_lease(
     assert lease
     with lease.kept_alive():
         assert again.wait(10)
+
+
+def test_work_that_a_lost_database_interrupted_goes_on_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A clean-up waits for ten minutes after a failure, an audit for hours."""
+
+    def lose(*_: object) -> None:
+        raise OperationalError from psycopg.errors.AdminShutdown("terminating connection")
+
+    interval_s, now = 24 * 3600, timezone.now()
+    DueWork.objects.filter(key=KEY).update(interval_s=interval_s)
+    work = Work(KEY, MAINTAIN_TASK, every=dict, do=lose)
+    monkeypatch.setattr(performing, "work_of", lambda key: work)
+    with pytest.raises(OperationalError):
+        performing.perform(KEY)
+    row = DueWork.objects.get()
+    assert row.failures == 1
+    assert now < row.next_attempt_at < timezone.now() + timedelta(minutes=1)

@@ -37,7 +37,7 @@ _RUN_DIR = re.compile(r"^storage-\d{8}T\d{6}-[0-9a-f]{8}$")
 
 def forget_old(lease: Lease) -> int:
     """Remove run directories of old audits; returns how many. The newest audits, the newest of each
-    root, and those that the next audit carries on keep theirs.
+    root, and those that the next audit or a running one carries on keep theirs.
     """
     newest = (
         StorageAudit.objects.loaded()
@@ -48,9 +48,7 @@ def forget_old(lease: Lease) -> int:
         files_kept=True, state__in=(AuditState.LOADED, AuditState.FAILED)
     )
     removed = 0
-    for audit in finished.exclude(
-        audit_id__in=[*newest, *_newest_of_roots(), *_uncarried_audits()]
-    ):
+    for audit in finished.exclude(audit_id__in=[*newest, *_newest_of_roots(), *_carried_audits()]):
         with lease.writing():
             StorageAudit.objects.filter(pk=audit.pk).update(files_kept=False)
         remove_files(audit.run_dir)
@@ -62,12 +60,15 @@ def _newest_of_roots() -> list[str]:
     return list(latest_audits().values_list("audit_id", flat=True).distinct())
 
 
-def _uncarried_audits() -> list[str]:
-    """Audits that the newest audit does not know: the next audit carries on their state."""
-    newest = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id").first()
-    if newest is None:
-        return []
-    return [audit.audit_id for audit in StorageAudit.objects.unknown_to(newest)]
+def _carried_audits() -> list[str]:
+    """What an audit carries on: its previous audit, and audits that this one does not know."""
+    kept = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id")
+    of_running = kept.filter(followers__state__in=(AuditState.RUNNING, AuditState.WRITTEN))
+    return [
+        audit.audit_id
+        for previous in (*kept[:1], *of_running.distinct())
+        for audit in (previous, *StorageAudit.objects.unknown_to(previous))
+    ]
 
 
 def remove_files(run_dir: str) -> None:
