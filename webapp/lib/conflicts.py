@@ -20,7 +20,7 @@ class Conflicts(Middleware):
         # Django itself, and no driver, raises a DatabaseError if a saved row is no longer there.
         is_gone = type(exception) is DatabaseError and exception.__cause__ is None
         is_conflict = is_gone or isinstance(exception, ObjectDoesNotExist | IntegrityError)
-        if request.method == "GET" or not is_conflict:
+        if request.method in ("GET", "HEAD") or not is_conflict:
             return None
         logger.warning("The rows of a request changed meanwhile.", exc_info=exception)
         return render(request, "409.html", status=409)
