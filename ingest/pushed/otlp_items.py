@@ -75,7 +75,8 @@ def nanoseconds_of_json(value: Any) -> str:
         text = value.decode()
     else:
         text = str(value or "") if isinstance(value, str | int) else ""
-    return text if len(text) <= MAX_NUMBER_CHARS else ""
+    is_shown = text.isascii() and text.isprintable()
+    return text if is_shown and len(text) <= MAX_NUMBER_CHARS else ""
 
 
 def _first_two_fields(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:

@@ -2,12 +2,14 @@
 there is nothing behind it.
 """
 
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
+from ingest.discovery.pods import Pod
 from ingest.messages import message
 from ingest.records import AllocatedSlot, Observed, TaskManager
 from tests.webapp.analyses.filesystem_calls.builders import metadata_of
@@ -26,6 +28,7 @@ from webapp.findings.store_troubles import RULE as STORE_FAULTS
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import ObjectiveRecord
 from webapp.growth.objectives import set_objective
+from webapp.lib.instants import epoch_ms
 from webapp.lib.scoped_rows import JobKey
 from webapp.profiles.models import ThreadDump, ThreadDumpState
 from webapp.push.models import PushToken
@@ -73,6 +76,9 @@ def inhabit(folder: Path) -> JobCurrent:
             }
         ],
     )
+    ended = {"ended": "exitCode=137, reason=OOMKilled", "ended_ms": epoch_ms(an_hour_ago)}
+    pod = Pod("flink-tm-1", "taskmanager", address="host-1", waits="Unschedulable", **ended)
+    Cluster.objects.filter(name=of.cluster).update(pods=[asdict(pod)])
     happened_on("host-1", of, an_hour_ago)
     evaluate(now)
     muted = {

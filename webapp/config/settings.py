@@ -72,6 +72,7 @@ MIDDLEWARE = [
     "webapp.accounts.sessions.SessionLimits",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "webapp.lib.list_pages.ListErrors",
+    "webapp.lib.conflicts.Conflicts",
     "webapp.accounts.audit.middleware.AuditLog",
 ]
 

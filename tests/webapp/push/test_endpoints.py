@@ -183,6 +183,13 @@ def test_a_body_that_cannot_be_read_is_refused_with_a_reason(shipper, path, body
     assert answer.json()["error"]["message"]
 
 
+def test_a_time_that_no_database_stores_is_no_time(shipper):
+    record = {"timeUnixNano": "\ud800", "observedTimeUnixNano": "\x00"}
+    body = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
+    assert push(shipper, OTLP, body).json()["partialSuccess"]["rejectedLogRecords"] == "1"
+    assert PushToken.objects.get().last_problem
+
+
 def test_a_lake_that_is_behind_is_429_with_a_time_and_nothing_is_kept(
     shipper, cluster, monkeypatch
 ):

@@ -23,6 +23,7 @@ _ERRORS = {
         "method_not_allowed",
         "This address does not know the method; the header Allow names those it knows.",
     ),
+    409: ("out_of_turn", "Somebody else changed or removed this at the same time; read it again."),
     413: ("too_large", "The request is too large."),
 }
 _BUG = ("error", "Weir failed to answer; its log has the reason.")
