@@ -16,7 +16,7 @@ from ingest.errors import Refused
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
 from ingest.pushed.entries import Entry, Processes, entry_of, excerpt
-from ingest.pushed.flink_reports import Report, entry_of_report, instant_ms, instant_text, is_read
+from ingest.pushed.flink_reports import entry_of_report, event, instant_text, is_read
 from ingest.pushed.otlp_items import Item, items_in_json, items_in_protobuf, nanoseconds_of_json
 from ingest.pushed.otlp_values import attributes, attributes_of_json, value, value_of_json
 from ingest.pushed.protobuf_fields import message_of
@@ -83,10 +83,8 @@ def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
 
 def _entry(record: _Record, item: Item, processes: Processes) -> Entry | Skip:
     if is_read(item.scope, name := str(record.attributes.get("name"))):
-        # Flink's reporter dates the event as observed, and its record when it was sent.
-        at_ms = instant_ms(record.observed_at) or instant_ms(record.at)
-        event = Report(item.scope, name, None, at_ms, record.attributes)
-        return entry_of_report(event, item.origin, processes)
+        report = event(item.scope, name, record.observed_at, record.at, record.attributes)
+        return entry_of_report(report, item.origin, processes)
     fields = (
         record.body
         if isinstance(record.body, dict)
