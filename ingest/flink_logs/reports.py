@@ -28,6 +28,7 @@ _PART_NAMES = (
 )
 _OF_PARTS = (("longest", "max"), ("sum", "sum"))
 """Over the subtasks."""
+_FAILED = ("FAILED", "FAILING", "RESTARTING")
 _NUMBER, _TEXT = re.compile("[0-9]{1,15}"), re.compile(".+")
 _FORMS = {
     "job_id": re.compile("[0-9a-f]{32}"),
@@ -44,6 +45,10 @@ class ReportedEvent(NamedTuple):
     fields: Mapping[str, str]
     reason_text: str | None
     detail: str | None
+
+    @property
+    def is_failure(self) -> bool:
+        return self.kind == _FAILURE.kind or self.fields.get("to_state") in _FAILED
 
 
 class _Report(NamedTuple):

@@ -6,51 +6,45 @@ add the variables of the job's metrics.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from ingest.flink_logs.reports import DURATION_MS, NAMES, TRIGGERED_MS, event_of, message_of
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
 from ingest.pushed.entries import Entry, Processes, entry_of
+from ingest.pushed.otlp_items import Item
 from ingest.records import Skip
 
 _PACKAGE = "org.apache.flink.runtime."
-_FAILED = "FAILED"
 
 
-class Report(NamedTuple):
-    """``at_ms``: epoch ms."""
-
-    scope: str
-    name: str
-    at_ms: int | None
-    attributes: Mapping[str, Any]
+def is_read(item: Item, name: str) -> bool:
+    return item.scope.startswith(_PACKAGE) and name in NAMES
 
 
-def is_read(scope: str, name: str) -> bool:
-    return scope.startswith(_PACKAGE) and name in NAMES
-
-
-def span(scope: str, name: str, edges: tuple[str, str], attributes: Mapping[str, Any]) -> Report:
+def span_entry(
+    item: Item, name: str, edges: tuple[str, str], attributes: Mapping[str, Any], at: Processes
+) -> Entry | Skip:
     """``edges``: begin and end, epoch ns. The end of a failed checkpoint is its last
     acknowledgement, which may be missing.
     """
     begun_ms, ended_ms = map(_instant_ms, edges)
     times = {TRIGGERED_MS: begun_ms, DURATION_MS: None}
-    if begun_ms and ended_ms and attributes.get("checkpointStatus") != _FAILED:
+    if begun_ms and ended_ms and not _has_failed(attributes):
         times[DURATION_MS] = ended_ms - begun_ms
-    return Report(scope, name, max(begun_ms or 0, ended_ms or 0), {**attributes, **times})
+    return _entry(item, name, max(begun_ms or 0, ended_ms or 0), {**attributes, **times}, at)
 
 
-def event(
-    scope: str, name: str, observed_at: str, sent_at: str, attributes: Mapping[str, Any]
-) -> Report:
-    """``observed_at``, ``sent_at``: epoch ns. The event of a failed checkpoint is observed at the
+def event_entry(
+    item: Item, name: str, times: tuple[str, str], attributes: Mapping[str, Any], at: Processes
+) -> Entry | Skip:
+    """``times``: observed and sent, epoch ns. The event of a failed checkpoint is observed at the
     last acknowledgement, and sent when it failed.
     """
-    has_failed = attributes.get("checkpointStatus") == _FAILED
-    preferred, other = (sent_at, observed_at) if has_failed else (observed_at, sent_at)
-    return Report(scope, name, _instant_ms(preferred) or _instant_ms(other), attributes)
+    observed_ms, sent_ms = map(_instant_ms, times)
+    at_ms = (_has_failed(attributes) and sent_ms) or observed_ms or sent_ms
+    return _entry(item, name, at_ms, attributes, at)
 
 
 def instant_text(at: datetime) -> str:
@@ -58,25 +52,31 @@ def instant_text(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def entry_of_report(
-    report: Report, origin: Mapping[str, str], processes: Processes
+def _entry(
+    item: Item, name: str, at_ms: int | None, attributes: Mapping[str, Any], process_at: Processes
 ) -> Entry | Skip:
-    text = message_of(report.name, report.attributes)
-    if not report.at_ms or event_of(text) is None:
-        subject = f"{report.name} of {report.attributes.get('job_id') or 'no job'}"
-        return Skip(
-            ascii(subject[:80]), "bad_payload", "Its job, its instant or another value is unknown."
-        )
-    record = {
-        "@timestamp": instant_text(datetime.fromtimestamp(report.at_ms / 1000, UTC)),
-        "log.level": "INFO",
-        "log.logger": report.scope,
-        "message": text,
-    }
-    about = {"host": report.attributes.get("host"), **origin}
-    return entry_of(record, about, process_at=processes) or Skip(
-        report.name, "bad_payload", "It cannot be written as JSON."
+    text = message_of(name, attributes)
+    event, entry = event_of(text), None
+    if at_ms and event:
+        record = {
+            "@timestamp": instant_text(datetime.fromtimestamp(at_ms / 1000, UTC)),
+            # For lines of INFO, no cycle runs at once.
+            "log.level": "WARN" if event.is_failure else "INFO",
+            "log.logger": item.scope,
+            "message": text,
+        }
+        about = {"host": attributes.get("host"), **item.origin}
+        entry = entry_of(record, about, process_at=process_at)
+    if event and entry:
+        return replace(entry, is_failure=event.is_failure)
+    subject = f"{name} of {attributes.get('job_id') or 'no job'}"
+    return Skip(
+        ascii(subject[:80]), "bad_payload", "Its job, its instant or another value is unknown."
     )
+
+
+def _has_failed(attributes: Mapping[str, Any]) -> bool:
+    return attributes.get("checkpointStatus") == "FAILED"
 
 
 def _instant_ms(nanoseconds: str) -> int | None:

@@ -9,6 +9,7 @@ receiver is told of it. The second for which the exporter gathers events is part
 import random
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -63,6 +64,7 @@ def _wait_s(weir: RunningWeir, collector: Receiver, receiver: Receiver, cluster:
             _pass_on(weir, got, token)
         time.sleep(0.02)
     assert failed_at is not None
+    print(f"  {cluster} {told_at - failed_at:.1f} s", flush=True)
     return told_at - failed_at
 
 
@@ -72,8 +74,16 @@ def _pass_on(weir: RunningWeir, got: Got, token: str) -> None:
         "Authorization": f"Bearer {token}",
     }
     address = f"http://{weir.bind}/api/v1/push{got.path}"
-    with urllib.request.urlopen(urllib.request.Request(address, got.body, headers)) as answer:
-        assert answer.read() == b"", "a record was rejected"
+    for _attempt in range(5):
+        try:
+            request = urllib.request.Request(address, got.body, headers)
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                assert answer.read() == b"", "a record was rejected"
+            return
+        except (ConnectionError, urllib.error.URLError) as error:
+            print(f"  sent once more: {error}", flush=True)
+            time.sleep(0.2)
+    raise AssertionError("Weir takes no reports")
 
 
 def _failed_at(got: Got) -> float | None:
