@@ -123,9 +123,9 @@ class Received:
     """
 
     taken: Taken = NOTHING
-    tells_failure: bool = False
     skipped: int = 0
     problem: str = ""
+    tells_failure: bool = False
 
 
 def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
