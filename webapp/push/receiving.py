@@ -148,12 +148,13 @@ def _judge_soon(cluster: Cluster) -> None:
     collect = COLLECT_SLOW if cluster.slow_since else collect_key(cluster.shard)
     now = timezone.now()
     for row in DueWork.objects.filter(key__in=(collect, CYCLE), failures=0):
-        if row.last_finished_at and row.last_started_at:
-            rest = max(LEAST_REST, row.last_finished_at - row.last_started_at)
-            at = max(now, row.last_finished_at + rest)
-            later = DueWork.objects.filter(key=row.key, next_attempt_at__gt=at)
-            if later.update(next_attempt_at=at) and row.key == collect:
-                hint(work_of(collect).task, collect, at - now)
+        rested_since, at = row.last_finished_at, now + LEAST_REST
+        if not row.is_held(now) and rested_since and row.last_started_at:
+            took = rested_since - row.last_started_at
+            at = max(now, rested_since + max(LEAST_REST, took))
+        if row.is_held(now) or row.next_attempt_at > at:
+            DueWork.objects.filter(key=row.key).update(next_attempt_at=at)
+            hint(work_of(row.key).task, row.key, at - now)
 
 
 def receive_metrics(

@@ -207,3 +207,13 @@ def test_a_database_that_is_away_for_a_moment_ends_no_lease(
     assert lease
     with lease.kept_alive():
         assert again.wait(10)
+
+
+def test_work_that_is_asked_for_while_it_is_done_is_due_when_that_said() -> None:
+    now = timezone.now()
+    lease = DueWork.objects.claim(KEY, now, even_if_not_due=True)
+    assert lease
+    DueWork.objects.make_due(KEY, 30, now + timedelta(seconds=2))
+    lease.complete(now + timedelta(seconds=1))
+    assert not DueWork.objects.due(now + timedelta(seconds=1)).exists()
+    assert DueWork.objects.due(now + timedelta(seconds=2)).exists()
