@@ -49,8 +49,8 @@ def _wait_s(weir: RunningWeir, collector: Receiver, receiver: Receiver, cluster:
     time.sleep(random.uniform(1, 8))
     code = (
         "from django.core.management import call_command; from webapp.fleet.models import Cluster; "
-        "Cluster.objects.update(enabled=False); "
         f"call_command('add_cluster', {cluster!r}, pushed_logs=True, untested=True); "
+        f"Cluster.objects.exclude(name={cluster!r}).update(enabled=False); "
         f"call_command('push_token', {cluster!r})"
     )
     added = weir.manage("shell", "-v", "0", "-c", code)
