@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from ingest.flink_logs import reports
 from ingest.flink_logs.patterns import (
     IGNORED_STARTS,
     KEPT_LEVELS,
@@ -118,8 +119,11 @@ _ENTRIES = tuple(_entry(pattern, pattern.regex, pattern.fields) for pattern in P
 READ_FIELDS = tuple(
     dict.fromkeys(
         name
-        for entry in _ENTRIES
-        for name in (*entry.fields, *(entry.below or entry.in_trace or ())[:1])
+        for fields in (
+            *((*entry.fields, *(entry.below or entry.in_trace or ())[:1]) for entry in _ENTRIES),
+            reports.FIELDS,
+        )
+        for name in fields
     )
 )
 _TOLERANT = {
@@ -167,6 +171,8 @@ def _with_place(parsed: ParsedMessage, message: str) -> ParsedMessage:
 
 def _parse(level: str, message: str) -> ParsedMessage | None:
     line, _, trace = message.partition("\n")
+    if line.startswith(reports.OPENING):
+        return _reported(line)
     if line[-1:] in _BRACKETS:
         line = without_logger(line)
     detail = (shortened(trace, DETAIL_CHARS) or None) if trace else None
@@ -202,6 +208,15 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
     reason_text = reason_text and reason_text[:MESSAGE_CHARS]
     reason = reason or _reason(entry.kind, detail, reason_text)
     return entry.kind, fields, values, reason, reason_text, line[:MESSAGE_CHARS], detail
+
+
+def _reported(line: str) -> ParsedMessage | None:
+    event = reports.event_of(line)
+    if event is None:
+        return None
+    kind, fields, reason_text, detail = event
+    message = line[:MESSAGE_CHARS]
+    return kind, tuple(fields), tuple(fields.values()), None, reason_text, message, detail
 
 
 def _value(fields: tuple[str, ...], values: Values, name: str) -> str | None:

@@ -18,6 +18,7 @@ A new entry needs a line that it reads in ``tests/ingest/flink_logs/example_line
 import re
 from dataclasses import dataclass
 
+from ingest.flink_logs import reports
 from ingest.flink_logs.templates import (
     ANY,
     ANY_FORM,
@@ -521,31 +522,6 @@ _JOB_PATTERNS = (
     Pattern("partition_state_request", "1.9+", r"Error while requesting partition state"),
 )
 
-_REPORTED_PATTERNS = tuple(
-    Pattern(kind, "1.20+, written by ingest.pushed.flink_reports", rf"Flink reported {line}")
-    for kind, line in (
-        (
-            "checkpoint_reported",
-            rf"checkpoint {CHECKPOINT} of job {JOB} as {STATE:to_state}(?:, triggered @ "
-            rf"{INT:trigger_time})?(?:, in {MS:duration_ms} ms)?(?:, full {INT:state_bytes} bytes)?"
-            rf"(?:, written {INT:checkpointed_bytes} bytes)?(?:, type '(?P<checkpoint_type>[^'\n]*)')?"
-            rf"(?:, name {REST:job_name})?",
-        ),
-        (
-            "initialization_reported",
-            rf"the initialization of job {JOB} as {STATE:to_state}(?: from checkpoint "
-            rf"{CHECKPOINT})?(?:, full {INT:state_bytes} bytes)?, in {MS:duration_ms} ms "
-            rf"\(longest/sum over subtasks\): {REST:reason_text}",
-        ),
-        ("failure_reported", rf"a failure of job {JOB}: {REST:reason_text}"),
-        (
-            "job_state",
-            rf"the state of job {JOB} as {STATE:to_state}(?:, name {REST:job_name})?",
-        ),
-        ("tasks_state", rf"the state of all tasks of job {JOB} as {STATE:to_state}"),
-    )
-)
-
 _TASKMANAGER_PATTERNS = (
     Pattern(
         # The producer did not have the partition yet.
@@ -861,7 +837,6 @@ PATTERNS: tuple[Pattern, ...] = (
     _TASK_PATTERNS
     + _CHECKPOINT_PATTERNS
     + _JOB_PATTERNS
-    + _REPORTED_PATTERNS
     + _TASKMANAGER_PATTERNS
     + _PROCESS_PATTERNS
 )
@@ -907,7 +882,9 @@ UNREAD = "unread_line"
 """A line that begins like an entry but does not match: a release may word it otherwise."""
 
 KINDS: tuple[str, ...] = tuple(
-    dict.fromkeys([*(pattern.kind for pattern in PATTERNS), *KIND_OF_PIECE.values(), UNREAD])
+    dict.fromkeys(
+        [*(pattern.kind for pattern in PATTERNS), *reports.KINDS, *KIND_OF_PIECE.values(), UNREAD]
+    )
 )
 
 IGNORED_STARTS: tuple[str, ...] = (
@@ -923,7 +900,8 @@ KEPT_LEVELS: tuple[str, ...] = ("WARN", "ERROR", "FATAL")
 
 
 def starts() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(pattern.starts for pattern in PATTERNS if pattern.starts))
+    patterns = (pattern.starts for pattern in PATTERNS if pattern.starts)
+    return tuple(dict.fromkeys((*patterns, reports.OPENING)))
 
 
 def contained() -> tuple[str, ...]:

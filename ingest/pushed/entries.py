@@ -88,11 +88,14 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``text``: as the process wrote it. ``stamp`` distinguishes equal texts."""
+    """``text``: as the process wrote it. ``stamp`` distinguishes equal texts. ``is_failure``: of
+    Flink's reports.
+    """
 
     process: str
     text: str
     stamp: str = ""
+    is_failure: bool = False
 
 
 def origin_of(fields: Mapping[str, Any]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from ingest.errors import Refused
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
 from ingest.pushed.entries import Entry, Processes, entry_of, excerpt
-from ingest.pushed.flink_reports import Report, entry_of_report, instant_ms, instant_text, is_read
+from ingest.pushed.flink_reports import event_entry, instant_text, is_read
 from ingest.pushed.otlp_items import Item, items_in_json, items_in_protobuf, nanoseconds_of_json
 from ingest.pushed.otlp_values import attributes, attributes_of_json, value, value_of_json
 from ingest.pushed.protobuf_fields import message_of
@@ -82,11 +82,9 @@ def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
 
 
 def _entry(record: _Record, item: Item, processes: Processes) -> Entry | Skip:
-    if is_read(item.scope, name := str(record.attributes.get("name"))):
-        # Flink's reporter dates the event as observed, and its record when it was sent.
-        at_ms = instant_ms(record.observed_at) or instant_ms(record.at)
-        event = Report(item.scope, name, None, at_ms, record.attributes)
-        return entry_of_report(event, item.origin, processes)
+    if is_read(item, name := str(record.attributes.get("name"))):
+        times = (record.observed_at, record.at)
+        return event_entry(item, name, times, record.attributes, processes)
     fields = (
         record.body
         if isinstance(record.body, dict)

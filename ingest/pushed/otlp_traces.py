@@ -14,7 +14,7 @@ from ingest.json_members import member
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
 from ingest.pushed.entries import Entry, Processes
-from ingest.pushed.flink_reports import Report, entry_of_report, instant_ms, is_read
+from ingest.pushed.flink_reports import is_read, span_entry
 from ingest.pushed.otlp_items import Item, items_in_json, items_in_protobuf, nanoseconds_of_json
 from ingest.pushed.otlp_values import attributes, attributes_of_json
 from ingest.pushed.protobuf_fields import fields, message_of, tag_of
@@ -30,8 +30,8 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
     processes, parts = Processes(), bounds.parts()
     try:
         for item in items_in_protobuf(body, parts):
-            if span := _span(item, parts):
-                yield entry_of_report(span, item.origin, processes)
+            if entry := _entry(item, parts, processes):
+                yield entry
     except (DecodeError, ValueError) as error:
         raise Refused("The body is no ExportTraceServiceRequest in protobuf.") from error
 
@@ -39,8 +39,8 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
     processes, parts = Processes(), bounds.parts()
     for item in items_in_json(body, "Spans", "spans", parts):
-        if span := _span_of_json(item, parts):
-            yield entry_of_report(span, item.origin, processes)
+        if entry := _entry_of_json(item, parts, processes):
+            yield entry
 
 
 def accepted(rejected: int, reason: str) -> ExportTraceServiceResponse:
@@ -51,7 +51,7 @@ def accepted(rejected: int, reason: str) -> ExportTraceServiceResponse:
     return answer
 
 
-def _span(item: Item, parts: Count) -> Report | None:
+def _entry(item: Item, parts: Count, processes: Processes) -> Entry | Skip | None:
     """Only what is read is decoded: a span may have any number of events and links."""
     by_tag: dict[int, bytes] = {}
     pairs: list[bytes] = []
@@ -61,22 +61,19 @@ def _span(item: Item, parts: Count) -> Report | None:
         else:
             by_tag[tag] = content
     name = by_tag.get(_NAME, b"").decode("utf-8", "replace")
-    if not is_read(item.scope, name):
+    if not is_read(item, name):
         return None
-    begun_ms, ended_ms = (
-        instant_ms(str(int.from_bytes(by_tag.get(tag, b""), "little"))) for tag in (_BEGIN, _END)
-    )
+    begun, ended = (str(int.from_bytes(by_tag.get(tag, b""), "little")) for tag in (_BEGIN, _END))
     messages = [message_of(content, KeyValue, parts) for content in pairs]
-    return Report(item.scope, name, begun_ms, ended_ms, attributes(messages, parts))
+    return span_entry(item, name, (begun, ended), attributes(messages, parts), processes)
 
 
-def _span_of_json(item: Item, parts: Count) -> Report | None:
+def _entry_of_json(item: Item, parts: Count, processes: Processes) -> Entry | Skip | None:
     name = member(item.content, "name")
-    if not isinstance(name, str) or not is_read(item.scope, name):
+    if not isinstance(name, str) or not is_read(item, name):
         return None
-    begun_ms, ended_ms = (
-        instant_ms(nanoseconds_of_json(item.content.get(f"{edge}TimeUnixNano")))
-        for edge in ("start", "end")
+    begun, ended = (
+        nanoseconds_of_json(item.content.get(f"{edge}TimeUnixNano")) for edge in ("start", "end")
     )
     pairs = attributes_of_json(item.content, "attributes", parts)
-    return Report(item.scope, name, begun_ms, ended_ms, pairs)
+    return span_entry(item, name, (begun, ended), pairs, processes)

@@ -1,7 +1,8 @@
 """The adaptive scheduler restarts a job as a new graph: the log says CANCELLING, CANCELED, then
 CREATED to RUNNING. Other schedulers log RESTARTING.
 
-Flink's events report the states again, without the state before: one that a log has is left out.
+Flink's events report the states as they are, without the state before: one that a log has is left
+out.
 """
 
 from spark_jobs.fold.rows import Row, RowList, grouped, ordered
@@ -33,7 +34,12 @@ def _as_restarts(events: RowList) -> RowList:
     if not any(event["to_state"] == "CANCELLING" for event in events):
         return events
     replacements: dict[int, Row | None] = {}
-    job_events = (event for event in events if event["kind"] in _JOB_KINDS)
+    job_events = (
+        event
+        for event in events
+        if event["kind"] in _JOB_KINDS
+        and (event["kind"] != "job_state" or event["from_state"] is not None)
+    )
     for process_events in grouped(job_events, "process").values():
         cancelling: Row | None = None
         cancelled: list[Row] = []

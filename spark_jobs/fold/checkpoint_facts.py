@@ -194,6 +194,7 @@ def _times(
             logged.decline.at,
             rest["failure_time"],
             logged.failure.at,
+            logged.span.failed_at,
             job_ended_at,
         )
     return {"end_time": end_time, "end_to_end_ms": end_to_end_ms}

@@ -54,11 +54,13 @@ NOT_REPORTED = Report()
 
 class Span(NamedTuple):
     """What Flink's spans and events of the checkpoint have: the outcome and figures of the whole
-    checkpoint. ``at``: the last acknowledgement.
+    checkpoint. ``at``: the last acknowledgement. ``failed_at``: when it failed, which only an
+    event has.
     """
 
     status: str | None = None
     at: int | None = None
+    failed_at: int | None = None
     end_to_end_ms: int | None = None
     state_bytes: int | None = None
     checkpointed_bytes: int | None = None
@@ -195,6 +197,7 @@ def _span(events: RowList) -> Span:
     return Span(
         _first(events, "to_state"),
         _first(events, "ts"),
+        largest(*(event["ts"] for event in events if event["trigger_time"] is None)),
         _first(events, "duration_ms"),
         _first(events, "state_bytes"),
         _first(events, "checkpointed_bytes"),

@@ -105,9 +105,14 @@ def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -
         return _lost_with_job(trigger_time, lost_at, reason, text, ending, job)
     if reason is not None:
         return Outcome(outcome_of(reason), reason, text)
-    ending = first_ending(job.endings, trigger_time, logged.triggered_at, job.timeout_ms)
-    if status == "FAILED" and (ending is None or ending.ending == NOT_LISTED):
-        return Outcome("failed", UNKNOWN_REASON, text)
+    if status == "FAILED":
+        # A span was there when it was collected, if not earlier: no later ending was the cause.
+        failed_by = first_known(logged.span.failed_at, logged.span.as_of) + LOGGED_LATE_MS
+        ending = ending_between(job.endings, trigger_time, failed_by)
+        if ending is None:
+            return Outcome("failed", UNKNOWN_REASON, text)
+    else:
+        ending = first_ending(job.endings, trigger_time, logged.triggered_at, job.timeout_ms)
     if ending is not None and ending.ending == NOT_LISTED:
         return Outcome("aborted", checkpoint_reasons.JOB_NOT_LISTED, ending.text, ending)
     if ending is not None:

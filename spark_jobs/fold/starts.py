@@ -10,7 +10,7 @@ source has. It splits the time of each task from its creation until it runs; a s
 start, as it names no tasks.
 """
 
-import re
+import json
 from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -24,7 +24,6 @@ from spark_jobs.fold.start_tasks import CLOCK_MS, latest, tasks_by_log, tasks_by
 
 SAME_MS = 1_000
 REPORTED_BY = frozenset({"job_state", "job_submitted", "task_deployed", "task_state", INITIALIZED})
-_PART = re.compile("([A-Za-z]+) ([0-9]+)/([0-9]+) ms")
 _PHASES_BEFORE = ("detect", "graph", "cancel", "wait", "failed_attempts")
 PARTS = (*_PHASES_BEFORE, "slots", "deploy", "restore")
 
@@ -73,10 +72,7 @@ def _initializations(events: RowList, begins: Sequence[int]) -> dict[int, Row]:
             "duration_ms": event["duration_ms"],
             "checkpoint_id": event["checkpoint_id"],
             "state_bytes": event["state_bytes"],
-            "parts_ms": {
-                part: {"longest": int(longest), "sum": int(total)}
-                for part, longest, total in _PART.findall(event["reason_text"] or "")
-            },
+            "parts_ms": json.loads(event["detail"]),
         }
         for event in reported
         if (at := latest(begins, event["ts"] + CLOCK_MS)) is not None

@@ -60,10 +60,10 @@ def run(report: Report) -> None:
                 "SELECT duration_ms FROM work_pipelinerun WHERE kind = 'collect' AND state = 'done'"
             )
         committed = _committed(folder / "home" / "lake")
-    _tell_of("a collection", [row[0] / 1000 for row in collections], report)
-    _tell_of("a cycle", [row[0] / 1000 for row in cycles[WARMING:]], report)
-    _tell_of("checkpoint acknowledged in Flink to row served", page.waits_s, report, BUDGET_S)
-    _tell_of(
+    report_waits("a collection", [row[0] / 1000 for row in collections], report)
+    report_waits("a cycle", [row[0] / 1000 for row in cycles[WARMING:]], report)
+    report_waits("checkpoint acknowledged in Flink to row served", page.waits_s, report, BUDGET_S)
+    report_waits(
         "failure in the lake to first attempt",
         [at - committed[cluster] for cluster, at in told],
         report,
@@ -124,10 +124,10 @@ def _tell(weir: RunningWeir, lab: Lab, receiver: Receiver, cluster: str) -> tupl
     )
     added = weir.manage("shell", "-v", "0", "-c", code)
     assert added.returncode == 0, added.stderr
-    return cluster, until(lambda: _first_told(receiver, cluster), 900, f"a notice about {cluster}")
+    return cluster, until(lambda: first_told(receiver, cluster), 900, f"a notice about {cluster}")
 
 
-def _first_told(receiver: Receiver, cluster: str) -> float | None:
+def first_told(receiver: Receiver, cluster: str) -> float | None:
     return next(
         (
             got.at
@@ -155,7 +155,7 @@ def _committed(root: Path) -> dict[str, float]:
     return {cluster: (log / f"{seq:020d}.json").stat().st_mtime for cluster, seq in first.items()}
 
 
-def _tell_of(
+def report_waits(
     what: str, waits_s: Sequence[float], report: Report, budget_s: float | None = None
 ) -> None:
     ordered = sorted(waits_s)

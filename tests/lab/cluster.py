@@ -474,13 +474,13 @@ class Lab:
         is_on_s3 = self.incident.store_fault is not None
         hadoop = HADOOP_JARS if self.incident.counts_calls or is_on_s3 else ()
         hadoop += tuple(s3_jars().iterdir()) if is_on_s3 else ()
-        reporter = (f"{reporter_jars(self.release)}/*",) if self.incident.reports_metrics else ()
+        reporters = [f"{reporter_jars(self.release, kind)}/*" for kind in self.incident.reporters]
         kafka = (f"{kafka_jars()}/*",) if self.incident.reads_kafka else ()
         files = (f"{files_jars(self.release)}/*",) if self.incident.reads_files else ()
         return ":".join(
             (
                 f"{flink_jars(self.release)}/*",
-                *reporter,
+                *reporters,
                 *kafka,
                 *files,
                 str(self._job_jar()),

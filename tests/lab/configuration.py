@@ -78,6 +78,10 @@ appender.console.layout.eventTemplateUri = classpath:EcsLayout.json
 """
 
 
+_FLINK = "org.apache.flink"
+_REPORTS = (("traces", "Trace", "traces"), ("events", "Event", "logs"))
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where a cluster keeps its things and which ports it takes; slots let clusters stand side by
@@ -141,6 +145,11 @@ class Layout:
     @property
     def blob_port(self) -> int:
         return 28083 + 10 * self.slot
+
+    @property
+    def otlp_port(self) -> int:
+        """Where spans and events of its processes go."""
+        return 28085 + 10 * self.slot
 
     @property
     def database(self) -> tuple[str, int]:
@@ -239,13 +248,20 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
 
 
 def _reporter(layout: Layout, incident: Incident, process: str) -> dict[str, str]:
-    if not incident.reports_metrics:
-        return {}
-    factory = "org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
-    return {
-        "metrics.reporter.prom.factory.class": factory,
-        "metrics.reporter.prom.port": str(layout.metrics_ports[process]),
-    }
+    settings = {}
+    if incident.reports_metrics:
+        settings |= {
+            "metrics.reporter.prom.factory.class": f"{_FLINK}.metrics.prometheus.PrometheusReporterFactory",
+            "metrics.reporter.prom.port": str(layout.metrics_ports[process]),
+        }
+    for kind, name, path in _REPORTS if incident.pushes_reports else ():
+        reporter = f"{kind}.reporter.otel"
+        settings |= {
+            f"{reporter}.factory.class": f"{_FLINK}.{kind}.otel.OpenTelemetry{name}ReporterFactory",
+            f"{reporter}.exporter.protocol": "HTTP",
+            f"{reporter}.exporter.endpoint": f"http://127.0.0.1:{layout.otlp_port}/v1/{path}",
+        }
+    return settings
 
 
 def _console(release: Release) -> str:

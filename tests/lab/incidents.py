@@ -29,7 +29,8 @@ class Incident:
     completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2.
     ``restored_from``: a checkpoint below the root, from which the job is started once more beside
     itself. ``reports_metrics``: each process answers
-    Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`. ``prints_json``: each
+    Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`. ``pushes_reports``:
+    each sends spans and events over OTLP to ``Layout.otlp_port``. ``prints_json``: each
     process prints its log as JSON besides, which is kept as a container runtime would.
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written
     down. ``store_fault``: its storage is S3, which answers so to all writes for a minute
@@ -59,9 +60,14 @@ class Incident:
     input_gone_after: int | None = None
     input_comes_back: bool = False
     reports_metrics: bool = False
+    pushes_reports: bool = False
     prints_json: bool = False
     taskmanager_heap_mb: int = 256
     debugs: tuple[str, ...] = ()
+
+    @property
+    def reporters(self) -> list[str]:
+        return ["prometheus"] * self.reports_metrics + ["otel"] * self.pushes_reports
 
     @property
     def reads_kafka(self) -> bool:
@@ -810,6 +816,17 @@ INCIDENTS = {
             {"rate": "300"},
             _ON_S3,
             store_fault="AccessDenied",
+        ),
+        Incident(
+            "reported",
+            (
+                "every third checkpoint fails and enrich throws every 25 s; after a savepoint the job "
+                "is cancelled and begun afresh; Flink pushes spans and events of all that"
+            ),
+            {"rate": "500", "decline-every": "3", "fail-every-s": "25"},
+            savepoint_after=12,
+            begun_afresh_after=18,
+            pushes_reports=True,
         ),
         Incident(
             "crashing",

@@ -74,9 +74,11 @@ def flink_jars(release: Release) -> Path:
     return _fetched(f"flink-{release.version}", release)
 
 
-def reporter_jars(release: Release) -> Path:
-    """Folder with the jar of Flink's Prometheus reporter, out of the same package."""
-    return _fetched(f"flink-{release.version}-prometheus", release, ("flink-metrics-prometheus",))
+def reporter_jars(release: Release, kind: str) -> Path:
+    """Folder with the jar of one of Flink's reporters, out of the same package: ``prometheus`` or
+    ``otel``.
+    """
+    return _fetched(f"flink-{release.version}-{kind}", release, (f"flink-metrics-{kind}",))
 
 
 def kafka_jars() -> Path:

@@ -5,10 +5,12 @@ Writes ``FOLDER/<version>/<incident>/``: what ``python -m ingest record`` leaves
 ``played.json``: the arguments and settings it was played with. With ``--tree`` also the checkpoint
 directory as it was when Flink was stopped, as ``tests/fixtures/storage`` keeps them:
 ``listing-final.tsv.gz`` and ``metadata.tar.gz``; of an incident that loses files also as it was
-before. Of an incident that counts calls there is ``calls.tsv.gz``.
+before. Of an incident that counts calls there is ``calls.tsv.gz``, of one that pushes reports
+``otlp.jsonl.gz``.
 """
 
 import argparse
+import base64
 import gzip
 import json
 import shutil
@@ -22,8 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.lab.cluster import Lab, start
+from tests.lab.configuration import Layout
 from tests.lab.incidents import INCIDENTS
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
+from tests.webapp.delivery.receiver import Got, receiving
 from webapp.config.environment import PROJECT_DIR
 
 FINAL = "final"
@@ -33,12 +37,18 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     folder: Path = options.folder / options.version / options.incident
     shutil.rmtree(folder, ignore_errors=True)
-    with start(options.version, options.incident, options.slot) as lab:
+    port = Layout(folder, options.slot).otlp_port
+    with (
+        receiving(port=port) as receiver,
+        start(options.version, options.incident, options.slot) as lab,
+    ):
         for beside in options.beside:
             lab.play(beside)
         play_and_record(lab, folder, options.seconds, options.every)
     for path in (folder / "rest.jsonl", *(folder / "logs").iterdir()):
         pack(path)
+    if receiver.got:
+        keep_reports(receiver.got, folder)
     beside = {name: INCIDENTS[name].arguments for name in options.beside}
     tell_how(
         lab,
@@ -76,6 +86,23 @@ def keep_tree(root: Path, folder: Path, at: str = FINAL) -> None:
     ) as archive:
         for path in (path for path in files if path.name == "_metadata"):
             archive.add(path, str(path.relative_to(root)))
+
+
+def keep_reports(reports: list[Got], folder: Path) -> None:
+    """``otlp.jsonl.gz``: each request with spans or events, as Flink's own exporter sent it."""
+    lines = (
+        json.dumps(
+            {
+                "ts": report.at,
+                "path": report.path,
+                "headers": report.headers,
+                "body": base64.b64encode(report.body).decode(),
+            }
+        )
+        for report in reports
+    )
+    packed = gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
+    (folder / "otlp.jsonl.gz").write_bytes(packed)
 
 
 def tell_how(lab: Lab, folder: Path, **more: Any) -> None:

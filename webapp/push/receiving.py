@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from django.core.cache import cache
@@ -25,6 +26,10 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.pipeline_status import disk_budget
 from webapp.fleet.pushed_logs import metrics_spool_of, spool_of
 from webapp.push.models import PushToken
+from webapp.work.hints import hint
+from webapp.work.keys import COLLECT_SLOW, CYCLE, collect_key
+from webapp.work.models import DueWork
+from webapp.work.registry import work_of
 
 WINDOW_S = 60
 MAX_CPU_S = 30.0
@@ -33,6 +38,8 @@ MAX_CPU_S_OF_TOKEN = 15.0
 MAX_AT_ONCE = 2
 """Half of the default ``WEB_THREADS``."""
 TURN_WITHIN_S = 0.5
+LEAST_REST = timedelta(seconds=2)
+"""Between two, however often failures are pushed."""
 ResultT = TypeVar("ResultT")
 
 
@@ -112,23 +119,42 @@ Reader = Callable[[bytes], Iterator[Entry | Skip]]
 @dataclass
 class Received:
     """``skipped``: number of records that are no log lines; ``problem``: what is wrong with the
-    first.
+    first. ``tells_failure``: a line is Flink's report of one.
     """
 
     taken: Taken = NOTHING
     skipped: int = 0
     problem: str = ""
+    tells_failure: bool = False
 
 
 def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
     """Lines of a repeated body are stored once. Raises the errors of ``Budget.spend``,
     ``unpacked``, ``read`` and the spool.
     """
-    return _receive(
+    received = _receive(
         token,
         lambda: _spool_with_room(token.cluster),
         lambda spool: _store_lines(spool, read(unpacked(body, encoding) if body else b"")),
     )
+    if received.tells_failure and received.taken.lines:
+        with suppress(DatabaseError):
+            _judge_soon(token.cluster)
+    return received
+
+
+def _judge_soon(cluster: Cluster) -> None:
+    """Instead of after the intervals of collection and cycle; each rests for as long as it took."""
+    collect = COLLECT_SLOW if cluster.slow_since else collect_key(cluster.shard)
+    now = timezone.now()
+    for row in DueWork.objects.filter(key__in=(collect, CYCLE), failures=0):
+        rested_since, at = row.last_finished_at, now + LEAST_REST
+        if not row.is_held(now) and rested_since and row.last_started_at:
+            took = rested_since - row.last_started_at
+            at = max(now, rested_since + max(LEAST_REST, took))
+        if row.is_held(now) or row.next_attempt_at > at:
+            DueWork.objects.filter(key=row.key).update(next_attempt_at=at)
+            hint(work_of(row.key).task, row.key, at - now)
 
 
 def receive_metrics(
@@ -180,6 +206,7 @@ def _store_lines(spool: Spool, lines: Iterator[Entry | Skip]) -> Received:
     for entry in lines:
         if isinstance(entry, Entry):
             entries.append(entry)
+            received.tells_failure |= entry.is_failure
             processes.add(entry.process)
         else:
             received.skipped += 1

@@ -78,6 +78,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
             leased_by=holder,
             fence=models.F("fence") + 1,
             last_started_at=now,
+            next_attempt_at=now,
         ):
             return None
         row = self.filter(key=key, leased_by=holder).first()

@@ -359,32 +359,6 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
     ),
     ("partition_state_request", "Error while requesting partition state"),
     (
-        "checkpoint_reported",
-        (
-            f"Flink reported checkpoint 7 of job {SAMPLE_JOB} as COMPLETED, triggered @ "
-            "1795234350123, in 950 ms, full 4096 bytes, written 77 bytes, name orders (eu)"
-        ),
-    ),
-    (
-        "initialization_reported",
-        (
-            f"Flink reported the initialization of job {SAMPLE_JOB} as COMPLETED from checkpoint 7, "
-            "full 4096 bytes, in 3200 ms (longest/sum over subtasks): MailboxStart 12/40 ms"
-        ),
-    ),
-    (
-        "failure_reported",
-        f"Flink reported a failure of job {SAMPLE_JOB}: canRestart=true, type=USER",
-    ),
-    (
-        "job_state",
-        f"Flink reported the state of job {SAMPLE_JOB} as RESTARTING, name orders (eu)",
-    ),
-    (
-        "tasks_state",
-        f"Flink reported the state of all tasks of job {SAMPLE_JOB} as ALL_RUNNING_OR_FINISHED",
-    ),
-    (
         "partition_state_request",
         (
             f"enrich (2/4)#0 ({SAMPLE_EXECUTION}): Retriggering partition request "

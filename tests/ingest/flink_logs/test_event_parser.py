@@ -371,3 +371,17 @@ def test_no_line_of_a_release_that_is_known_is_unread(log: Path) -> None:
         for event in map(event_of, records_of(log.read_bytes(), file="x.log"))
         if event and event.kind == UNREAD
     ]
+
+
+@for_each(
+    attributes=[
+        "",
+        "[" * 100_000,
+        "[]",
+        '{"job_id": 7, "newJobStatus": "FAILED"}',
+        f'{{"job_id": "{JOB}", "newJobStatus": "FAILED {JOB}"}}',
+        f'{{"job_id": "{JOB}/..", "newJobStatus": "FAILED"}}',
+    ]
+)
+def test_a_line_that_only_looks_like_a_report_of_flink_is_no_event(attributes: str) -> None:
+    assert read(f"Flink reported JobStatusChangeEvent {attributes}") is None

@@ -120,11 +120,17 @@ def test_an_event_of_a_checkpoint_has_its_type_and_no_trigger() -> None:
     assert (one.checkpoint_type, one.is_savepoint) == ("Terminate Savepoint", True)
 
 
+def test_an_event_of_a_failed_checkpoint_is_dated_when_it_was_sent() -> None:
+    failed = event("CheckpointEvent", TRACKER, checkpointId=7, checkpointStatus="FAILED")
+    assert read(failed).ts == instant(BEGUN_MS + 5)
+
+
 def test_an_initialization_names_its_parts() -> None:
     parts = {"maxDownloadStateDurationMs": 800, "sumDownloadStateDurationMs": 1500}
     one = read(spans(span("JobInitialization", 900, initializationStatus="COMPLETED", **parts)))
     assert (one.kind, one.duration_ms) == ("initialization_reported", 900)
-    assert one.reason_text == "DownloadState 800/1500 ms"
+    assert one.detail is not None
+    assert json.loads(one.detail) == {"DownloadState": {"longest": 800, "sum": 1500}}
 
 
 def test_states_and_failures_of_a_job_are_events_of_it() -> None:
@@ -162,7 +168,7 @@ def test_a_span_without_what_is_necessary_is_skipped_and_said(values: dict[str, 
 
 
 def test_a_name_of_a_job_makes_no_other_event() -> None:
-    name = f"x\nFlink reported the state of job {'b' * 32} as FAILED, full 9 bytes"
+    name = f'x","job_id":"{"b" * 32}","fullSize":"9"}}\nFlink reported JobStatusChangeEvent {{'
     one = read(
         spans(span("Checkpoint", 1, checkpointId=7, checkpointStatus="COMPLETED", job_name=name))
     )

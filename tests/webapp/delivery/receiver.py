@@ -42,7 +42,7 @@ class Receiver:
 
 
 @contextlib.contextmanager
-def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+def receiving(tls: ssl.SSLContext | None = None, port: int = 0) -> Iterator[Receiver]:
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -104,7 +104,7 @@ def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
 
         def handle_error(self, request: Any, client_address: Any) -> None: ...
 
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", port), Handler)
     if tls is not None:
         server.socket = tls.wrap_socket(
             server.socket, server_side=True, do_handshake_on_connect=False

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
@@ -31,7 +32,10 @@ from tests.ingest.pushed.test_flink_reports import (
     spans,
 )
 from webapp.fleet.models import Cluster
+from webapp.push import receiving
 from webapp.push.models import PushToken
+from webapp.work.keys import collect_key
+from webapp.work.models import DueWork
 
 TRACES, LOGS = "/api/v1/push/v1/traces", "/api/v1/push/v1/logs"
 AT = datetime.fromtimestamp(BEGUN_MS / 1000, UTC) + timedelta(minutes=1)
@@ -137,6 +141,27 @@ def test_events_give_a_job_its_state(shipper: Client, cluster: Cluster, home: Pa
     push(shipper, LOGS, event("JobFailureEvent", FAILURES, canRestart="true"))
     ((job,),) = served(cluster, home, JOB_CURRENT)
     assert (job["state"], job["restarts"], job["name"]) == ("RESTARTING", 1, OF_JOB["job_name"])
+
+
+@pytest.mark.parametrize(
+    ("status", "rested_s", "due_within_s"),
+    [("COMPLETED", 60, 8), ("FAILED", 60, 0), ("FAILED", 0, receiving.LEAST_REST.total_seconds())],
+)
+def test_a_failure_is_collected_at_once_but_for_a_short_rest(
+    shipper: Client, cluster: Cluster, status: str, rested_s: int, due_within_s: float
+) -> None:
+    now, key = timezone.now(), collect_key(cluster.shard)
+    DueWork.objects.create(
+        key=key,
+        interval_s=8,
+        next_attempt_at=now + timedelta(seconds=8),
+        last_started_at=now - timedelta(seconds=rested_s + 1),
+        last_finished_at=now - timedelta(seconds=rested_s),
+    )
+    sent = event("CheckpointEvent", TRACKER, checkpointId=7, checkpointStatus=status)
+    push(shipper, LOGS, sent)
+    due_at = DueWork.objects.get(key=key).next_attempt_at
+    assert abs(due_at - now - timedelta(seconds=due_within_s)) < timedelta(seconds=1)
 
 
 def test_what_opentelemetry_s_own_exporter_sends_of_spans_is_read(

@@ -229,3 +229,13 @@ def test_work_that_a_lost_database_interrupted_goes_on_soon(
     row = DueWork.objects.get()
     assert row.failures == 1
     assert now < row.next_attempt_at < timezone.now() + timedelta(minutes=1)
+
+
+def test_work_that_is_asked_for_while_it_is_done_is_due_when_that_said() -> None:
+    now = timezone.now()
+    lease = DueWork.objects.claim(KEY, now, even_if_not_due=True)
+    assert lease
+    DueWork.objects.make_due(KEY, 30, now + timedelta(seconds=2))
+    lease.complete(now + timedelta(seconds=1))
+    assert not DueWork.objects.due(now + timedelta(seconds=1)).exists()
+    assert DueWork.objects.due(now + timedelta(seconds=2)).exists()
