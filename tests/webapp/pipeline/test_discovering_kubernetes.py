@@ -8,6 +8,7 @@ kubeconfig.
 import json
 from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from django.core.cache import cache
@@ -16,6 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from ingest.discovery.kubernetes import reading
+from ingest.discovery.sources import DiscoverySource
 from ingest.lake.store import Lake
 from ingest.recordings.importer import import_recording
 from ingest.shard_collector import collect_shard
@@ -28,6 +30,7 @@ from tests.told_logs import BEGUN, JOB, Story
 from tests.webapp.builders import job
 from webapp.findings import unreachable_clusters
 from webapp.findings.models import Finding
+from webapp.fleet.attempts import link
 from webapp.fleet.models import Cluster, JobCurrent, SourceReading
 from webapp.fleet.pipeline_status.status import status as status_of_pipeline
 from webapp.pipeline import discovering
@@ -301,3 +304,125 @@ def test_the_page_of_a_cluster_lists_its_pods_and_one_that_is_gone_is_removed_no
     api.odd = {"/pods": status(403)}
     follow()
     assert Cluster.objects.get().source().pods == ()
+
+
+REFUSED_SPEC = {"error": "spec.job.parallelism must be larger than 0"}
+
+
+def open_findings(rule):
+    return Finding.objects.open().filter(rule=rule).order_by("subject_id")
+
+
+def test_an_error_of_the_operator_is_a_finding_until_it_is_gone(api):
+    api.put("flinkdeployments", objects.deployment("orders", status=REFUSED_SPEC))
+    api.put("flinkdeployments", objects.deployment("session", job=False))
+    failed = objects.session_job("carts", "session", error="jar not found", lifecycleState="FAILED")
+    api.put("flinksessionjobs", failed)
+    follow()
+    found = {row.subject_id: row.cluster for row in open_findings("operator.error")}
+    assert found == {
+        "FlinkDeployment shop/orders": "shop.orders",
+        "FlinkSessionJob shop/carts": "shop.session",
+    }
+    api.put("flinkdeployments", objects.deployment("orders"))
+    follow()
+    assert [row.cluster for row in open_findings("operator.error")] == ["shop.session"]
+
+
+def test_an_api_server_that_refuses_closes_no_finding_of_the_operator(api):
+    api.put("flinkdeployments", objects.deployment("orders", status=REFUSED_SPEC))
+    follow()
+    api.odd = {"flinkdeployments": status(403)}
+    follow()
+    assert open_findings("operator.error").count() == 1
+
+
+def test_savepoints_that_wait_for_their_deletion_are_a_finding_on_their_cluster(api):
+    api.put("flinkdeployments", objects.deployment("orders"))
+    long_ago_ms = objects.STARTED_MS
+    fine = objects.state_snapshot("s3://sp/1", long_ago_ms)
+    api.put("flinkstatesnapshots", fine)
+    follow()
+    assert not open_findings("operator.snapshot_leak")
+    waits = objects.state_snapshot("s3://sp/2", long_ago_ms + 1, deleted_ms=long_ago_ms + 2)
+    api.put("flinkstatesnapshots", waits)
+    follow()
+    (finding,) = open_findings("operator.snapshot_leak")
+    assert (finding.cluster, finding.data["paths"]) == ("shop.orders", ["s3://sp/2"])
+
+
+def test_savepoints_of_a_deployment_that_is_gone_are_told_on_the_pipeline_page(api, operator):
+    api.put("flinkdeployments", objects.deployment("carts"))
+    api.put("flinkstatesnapshots", objects.state_snapshot("s3://sp/1", objects.STARTED_MS))
+    follow()
+    ((note,),) = SourceReading.objects.exclude(refused=[]).values_list("refused", flat=True)
+    assert note["what"] == "FlinkDeployment shop/orders"
+
+
+def test_a_blue_green_pair_is_one_cluster_whose_job_goes_on_as_a_second_attempt(api):
+    blue, green = (
+        objects.coloured("blue"),
+        objects.coloured("green", job_status={"jobId": "b" * 32}),
+    )
+    api.put("flinkbluegreendeployments", objects.blue_green(team="shop"))
+    api.put("flinkdeployments", blue)
+    for colour in ("blue", "green"):
+        api.put("services", objects.rest_service(f"orders-{colour}"))
+    api.delete("services", objects.rest_service("orders-green"))
+    follow()
+    api.put("flinkbluegreendeployments", objects.blue_green(state="TRANSITIONING_TO_GREEN"))
+    api.put("flinkdeployments", green)
+    api.put("services", objects.rest_service("orders-green"))
+    follow()
+    (row,) = Cluster.objects.all()
+    assert (row.name, row.url) == ("shop.orders", "http://orders-blue-rest.shop:8081")
+    assert [one["job_id"] for one in row.operator["jobs"]] == [objects.JOB, "b" * 32]
+    api.put("flinkbluegreendeployments", objects.blue_green(state="ACTIVE_GREEN"))
+    api.delete("flinkdeployments", blue)
+    api.delete("services", objects.rest_service("orders-blue"))
+    follow()
+    (row,) = Cluster.objects.all()
+    assert (row.name, row.url) == ("shop.orders", "http://orders-green-rest.shop:8081")
+
+    now = timezone.now()
+    times = {"start_time": now - timedelta(hours=2), "last_seen_at": now - timedelta(minutes=5)}
+    first = job("shop.orders", at=now, name="orders", **times)
+    overlapping = {"start_time": now - timedelta(minutes=9), "last_seen_at": now}
+    second = job("shop.orders", at=now, name="orders", **overlapping)
+    link([("shop.orders", "orders")])
+    second.refresh_from_db()
+    assert second.first_attempt_id == first.job_id
+
+
+def test_an_aborted_transition_is_a_finding_and_the_former_colour_goes_on(api):
+    error = "Aborting deployment 'orders-green', rolling B/G deployment back to ACTIVE_BLUE"
+    api.put("flinkbluegreendeployments", objects.blue_green(error=error))
+    api.put("flinkdeployments", objects.coloured("blue"))
+    api.put("flinkdeployments", objects.coloured("green", status=objects.SUSPENDED))
+    follow()
+    (row,) = Cluster.objects.all()
+    assert (row.url, row.operator_state) == ("http://orders-blue-rest.shop:8081", "")
+    (finding,) = open_findings("operator.error")
+    assert error in str(finding.cause)
+
+
+def test_two_deployments_that_no_pair_owns_stay_two_clusters(api):
+    for colour in ("blue", "green"):
+        api.put("flinkdeployments", objects.deployment(f"orders-{colour}"))
+    follow()
+    assert set(visible()) == {"shop.orders-blue", "shop.orders-green"}
+
+
+def test_a_change_of_one_of_200_deployments_is_followed_by_a_bounded_number_of_requests(api):
+    for number in range(200):
+        api.put("flinkdeployments", objects.deployment(f"job-{number:03}"))
+    follow()
+    assert Cluster.objects.count() == 200
+    api.asked.clear()
+    api.put("flinkdeployments", objects.deployment("job-007", status=objects.FAILED_DEPLOY))
+    begun = monotonic()
+    follow()
+    assert monotonic() - begun + max(DiscoverySource("k8s").refresh_s, discovering.EVERY_S) < 60
+    assert Cluster.objects.get(operator_state="broken").name == "shop.job-007"
+    assert [row.cluster for row in open_findings("operator.error")] == ["shop.job-007"]
+    assert len(api.asked) <= 2 * len(reading.RESOURCES), "a request for each deployment"
