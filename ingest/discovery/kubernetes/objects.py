@@ -16,6 +16,8 @@ from ingest.redaction.texts import redact
 REST_PORT = 8081
 MAX_LABELS = 64
 MESSAGE_CHARS = 1_000
+EVENT_CHARS = 2_000
+"""A ``ScalingReport`` takes 150 for each vertex."""
 STANDALONE, NATIVE = "flink-standalone-kubernetes", "flink-native-kubernetes"
 LEADER = "org.apache.flink.k8s.leader.restserver"
 """Key of the ConfigMap ``<cluster id>-cluster-config-map`` (1.15+), with the value
@@ -183,7 +185,7 @@ def event(resource: dict[str, Any]) -> dict[str, Any] | None:
         "at_ms": at_ms,
         "reason": letters_of(resource.get("reason")),
         "is_warning": resource.get("type") == "Warning",
-        "message": one_line(resource.get("message")),
+        "message": one_line(resource.get("message"), EVENT_CHARS),
     }
 
 
@@ -192,8 +194,8 @@ def letters_of(value: Any) -> str:
     return re.sub(r"[^A-Za-z0-9]", "", text_of(value))[:60]
 
 
-def one_line(text: Any) -> str:
-    return redact(_UNPRINTABLE.sub("", " ".join(text_of(text).split()))[:MESSAGE_CHARS])
+def one_line(text: Any, chars: int = MESSAGE_CHARS) -> str:
+    return redact(_UNPRINTABLE.sub("", " ".join(text_of(text).split()))[:chars])
 
 
 def instant_ms(value: Any) -> int | None:

@@ -21,7 +21,7 @@ from ingest.discovery.sources import DiscoverySource
 from ingest.lake.store import Lake
 from ingest.recordings.importer import import_recording
 from ingest.shard_collector import collect_shard
-from spark_jobs.serving import FINDING_OCCURRENCE, LOG_EVENT, TASKMANAGER_LIFE
+from spark_jobs.serving import FINDING_OCCURRENCE, JOB_ANNOTATION, LOG_EVENT, TASKMANAGER_LIFE
 from tests import kubernetes_objects as objects
 from tests.first_cycles import cycled
 from tests.kubernetes_api import KubernetesApi, status
@@ -31,7 +31,7 @@ from tests.webapp.builders import job
 from webapp.findings import unreachable_clusters
 from webapp.findings.models import Finding
 from webapp.fleet.attempts import link
-from webapp.fleet.models import Cluster, JobCurrent, SourceReading
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, SourceReading
 from webapp.fleet.pipeline_status.status import status as status_of_pipeline
 from webapp.pipeline import discovering
 from webapp.work.models import DueWork
@@ -426,3 +426,39 @@ def test_a_change_of_one_of_200_deployments_is_followed_by_a_bounded_number_of_r
     assert Cluster.objects.get(operator_state="broken").name == "shop.job-007"
     assert [row.cluster for row in open_findings("operator.error")] == ["shop.job-007"]
     assert len(api.asked) <= 2 * len(reading.RESOURCES), "a request for each deployment"
+
+
+VERTEX = "c" * 32
+SCALED = (
+    "Scaling execution enabled, begin scaling vertices:"
+    f"{{ Vertex ID {VERTEX} | Parallelism 2 -> 4 | Processing capacity 100.00 -> 200.00 | "
+    "Target data rate 150.00}"
+)
+DID_NOT_HELP = (
+    f"Ineffective scaling detected for {VERTEX} (expected increase: 100.0, actual increase 2.0). "
+    "Blocking of ineffective scaling decisions is disabled"
+)
+
+
+def test_a_scaling_that_did_not_help_goes_from_the_api_server_to_the_page_of_its_job(
+    api, tmp_path, viewer
+):
+    api.put("flinkdeployments", ORDERS)
+    api.put("pods", objects.pod(state={"running": {"startedAt": objects.rfc3339(BEGUN_MS)}}))
+    for reason, text, after_ms in (
+        ("ScalingReport", SCALED, 95_000),
+        ("IneffectiveScaling", DID_NOT_HELP, 300_000),
+    ):
+        api.put("events", objects.event(reason, text, BEGUN_MS + after_ms))
+    follow()
+    findings, marks = served(tmp_path, lost(), FINDING_OCCURRENCE, JOB_ANNOTATION)
+    finding = [one for one in findings if one["rule"] == "scaling.ineffective"][-1]
+    assert (finding["subject_id"], finding["data"]["to"]) == (VERTEX, 4)
+    job("shop.orders", at=LATER, job_id=JOB)
+    columns = ("cluster", "job_id", "kind", "subject", "at", "label", "detail", "as_of")
+    JobAnnotation.objects.bulk_create(
+        JobAnnotation(**{name: mark[name] for name in columns}) for mark in marks
+    )
+    page = f"/api/v1/jobs/shop.orders/{JOB}/analyses/scalings/"
+    shown = viewer.get(page, {"from": BEGUN.isoformat(), "to": LATER.isoformat()}).json()
+    assert VERTEX in json.dumps(shown)
