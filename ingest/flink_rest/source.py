@@ -29,7 +29,7 @@ SOURCES = (
         "applications",
         Turn.ADDITIONAL,
         "ingest.flink_rest.applications:read_applications",
-        applies=lambda run: run.answers and has_applications(run.rest.flink_version),
+        applies=lambda run: run.answers and run.rest and has_applications(run.rest.flink_version),
     ),
     Source(
         "thread_dumps",

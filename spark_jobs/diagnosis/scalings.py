@@ -97,8 +97,7 @@ def _with_complaints(
             yield scaling
             continue
         _at_ms, _vertex_id, expected, actual = newest[index]
-        gains = {"gain_per_s": _rate(actual), "expected_gain_per_s": _rate(expected)}
-        yield replace(scaling, **gains)
+        yield replace(scaling, gain_per_s=_rate(actual), expected_gain_per_s=_rate(expected))
 
 
 def _rate(text: str) -> float | None:

@@ -93,7 +93,7 @@ def targets(
             )
         target = _target(source, key, deployment, service, leader, report)
         if pair:
-            target = replace(target, labels=target.labels | _pair_labels(pair))
+            target = replace(target, labels={**target.labels, **_pair_labels(pair)})
         if listing.pods is not None:
             job_id = deployment["job_id"] if deployment and others else _only_job(report)
             cluster_pods = _with_job(pods.get(key, []), job_id)
