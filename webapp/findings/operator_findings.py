@@ -23,16 +23,20 @@ _SNAPSHOT = tuple(field.name for field in fields(StateSnapshot))
 
 
 def watch(guard: WriteGuard, names: Collection[str], now: datetime) -> None:
-    """Open, renew and close the findings of these clusters."""
+    """Open, renew and close the findings of these clusters. Where a rule fails, they stay."""
     settings = Settings(as_plain())
     rules = registry.rules_for(OperatorStatus)
     found: dict[Identity, dict[str, Any]] = {}
+    judged_names = set(names)
     clusters = Cluster.objects.collected().filter(name__in=names)
     for cluster in clusters.only("name", "operator", "operator_state"):
         limits = settings.limits(cluster.name, "")
         judged = registry.diagnose(_status(cluster, now), limits)
-        found |= identified(judged.findings, cluster.name)
-    watched = Finding.objects.open().filter(rule__in=rules, cluster__in=names)
+        if judged.unknowns:
+            judged_names.discard(cluster.name)
+        else:
+            found |= identified(judged.findings, cluster.name)
+    watched = Finding.objects.open().filter(rule__in=rules, cluster__in=judged_names)
     settle(found, by_identity(watched), guard, now)
 
 

@@ -366,9 +366,7 @@ def test_a_blue_green_pair_is_one_cluster_whose_job_goes_on_as_a_second_attempt(
     )
     api.put("flinkbluegreendeployments", objects.blue_green(team="shop"))
     api.put("flinkdeployments", blue)
-    for colour in ("blue", "green"):
-        api.put("services", objects.rest_service(f"orders-{colour}"))
-    api.delete("services", objects.rest_service("orders-green"))
+    api.put("services", objects.rest_service("orders-blue"))
     follow()
     api.put("flinkbluegreendeployments", objects.blue_green(state="TRANSITIONING_TO_GREEN"))
     api.put("flinkdeployments", green)
