@@ -18,11 +18,15 @@ from tests.ingest.flink_rest.certificates import make_certificates
 
 TOKEN = "canary-token-of-the-service-account"
 FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
-GROUPS = {"flinkdeployments": FLINK, "flinksessionjobs": FLINK, "flinkstatesnapshots": FLINK}
-KINDS = (
+OF_FLINK = (
     "flinkdeployments",
+    "flinkbluegreendeployments",
     "flinksessionjobs",
     "flinkstatesnapshots",
+)
+GROUPS = dict.fromkeys(OF_FLINK, FLINK)
+KINDS = (
+    *OF_FLINK,
     "services",
     "configmaps",
     "events",

@@ -244,13 +244,23 @@ UPGRADE = (
 
 
 def state_snapshot(
-    path, at_ms, of="orders", namespace="shop", trigger="UPGRADE", state="COMPLETED", error=None
+    path,
+    at_ms,
+    of="orders",
+    namespace="shop",
+    trigger="UPGRADE",
+    state="COMPLETED",
+    error=None,
+    failures=0,
+    deleted_ms=None,
 ):
     own = {"snapshot.state": state, "snapshot.trigger-type": trigger, "snapshot.type": "SAVEPOINT"}
     return {
         "apiVersion": "flink.apache.org/v1beta1",
         "kind": "FlinkStateSnapshot",
-        "metadata": metadata(f"{of}-upgrade-{at_ms}", namespace) | {"labels": own},
+        "metadata": metadata(f"{of}-upgrade-{at_ms}", namespace)
+        | {"labels": own}
+        | ({"deletionTimestamp": rfc3339(deleted_ms)} if deleted_ms else {}),
         "spec": {
             "backoffLimit": 0,
             "jobReference": {"kind": "FlinkDeployment", "name": of},
@@ -261,7 +271,7 @@ def state_snapshot(
             "path": path,
             "resultTimestamp": rfc3339(at_ms),
             "triggerId": "t",
-            "failures": 0,
+            "failures": failures,
             "error": error,
         },
     }
@@ -357,4 +367,37 @@ def unschedulable(name=POD, since_ms=STARTED_MS, **more):
     found = pod(name, phase="Pending", **more)
     found["status"] |= {"conditions": [waits], "containerStatuses": [], "podIP": ""}
     found["spec"]["nodeName"] = ""
+    return found
+
+
+def blue_green(name="orders", namespace="shop", state="ACTIVE_BLUE", error=None, **labels):
+    return {
+        "apiVersion": "flink.apache.org/v1beta1",
+        "kind": "FlinkBlueGreenDeployment",
+        "metadata": metadata(name, namespace, **labels),
+        "spec": {"configuration": {}, "template": {"spec": {"flinkVersion": "v1_20"}}},
+        "status": {
+            "abortTimestamp": "1970-01-01T00:00:00Z",
+            "blueGreenState": state,
+            "deploymentReadyTimestamp": "1970-01-01T00:00:00Z",
+            "error": error,
+            "jobStatus": {"state": "FAILING" if error else "RUNNING"},
+            "lastReconciledTimestamp": rfc3339(STARTED_MS),
+        },
+    }
+
+
+def coloured(colour, name="orders", namespace="shop", **more):
+    """The deployment of a blue/green pair."""
+    found = deployment(f"{name}-{colour}", namespace, **more)
+    found["metadata"]["labels"]["flink/blue-green-deployment-type"] = colour.upper()
+    found["metadata"]["ownerReferences"] = [
+        {
+            "apiVersion": "flink.apache.org/v1beta1",
+            "kind": "FlinkBlueGreenDeployment",
+            "name": name,
+            "uid": f"uid-{namespace}-{name}",
+            "controller": True,
+        }
+    ]
     return found

@@ -5,6 +5,7 @@ from ingest.json_members import member
 
 MAX_EVENTS = 50
 MAX_JOBS = 50
+MAX_SNAPSHOTS = 50
 _READY = "READY"
 _UPGRADES = ("UPGRADING", "ROLLING_BACK")
 
@@ -32,8 +33,26 @@ class ReportedJob:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportedSnapshot:
+    """A ``FlinkStateSnapshot`` with trouble. ``deleted_at_ms``: when its deletion was asked for,
+    for which it still waits. ``has_owner``: whether its job resource exists.
+    """
+
+    name: str
+    state: str
+    failures: int = 0
+    error: str = ""
+    path: str = ""
+    deleted_at_ms: int | None = None
+    has_owner: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """Words of the status are in upper case; "" if unknown."""
+    """Words of the status are in upper case; "" if unknown. ``blue_green``: state of the
+    ``FlinkBlueGreenDeployment`` whose active deployment ``resource`` is; the other one is among
+    ``jobs``.
+    """
 
     resource: str
     lifecycle: str
@@ -43,6 +62,8 @@ class OperatorReport:
     suspended: bool = False
     jobs: tuple[ReportedJob, ...] = ()
     events: tuple[OperatorEvent, ...] = ()
+    blue_green: str = ""
+    snapshots: tuple[ReportedSnapshot, ...] = ()
 
     @property
     def state(self) -> State:
@@ -66,6 +87,8 @@ class OperatorReport:
         words = [self.lifecycle.lower().replace("_", " ")] if self.lifecycle else []
         if self.job_manager and self.job_manager != _READY:
             words.append(f"JobManager {self.job_manager.lower().replace('_', ' ')}")
+        if self.blue_green:
+            words.append(self.blue_green.lower().replace("_", " "))
         jobs = map(_job_words, self.jobs)
         return "; ".join(filter(None, [", ".join([*words, *jobs]), self.error]))
 

@@ -724,6 +724,11 @@ _PROCESS_PATTERNS = (
         "1.11+",
         r"Application failed unexpectedly",
     ),
+    Pattern(
+        "program_failed",
+        "2.3+, of REST, written by ingest.flink_rest.applications",
+        rf"Flink application {WORD} failed without a job",
+    ),
     Pattern("program_failed", "1.9+", r"Run python process failed"),
     Pattern("program_failed", "1.11+ on Kubernetes", r"Could not create application program"),
     Pattern("program_failed", "1.9+", rf"Failed to submit job (?:{JOB}\.|graph )"),

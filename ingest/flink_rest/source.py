@@ -1,3 +1,4 @@
+from ingest.flink_rest.versions import has_applications
 from ingest.messages import message
 from ingest.source_declaration import Setting, Source, Turn
 
@@ -23,6 +24,12 @@ SOURCES = (
         suffices=True,
         subject=message("The History Server"),
         probe="ingest.flink_rest.probe:probe_history_server",
+    ),
+    Source(
+        "applications",
+        Turn.ADDITIONAL,
+        "ingest.flink_rest.applications:read_applications",
+        applies=lambda run: run.answers and run.rest and has_applications(run.rest.flink_version),
     ),
     Source(
         "thread_dumps",

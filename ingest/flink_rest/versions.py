@@ -49,6 +49,10 @@ def is_known(version: str | None) -> bool:
     return (release(version) or ())[:2] in KNOWN_RELEASES
 
 
+def has_applications(version: str | None) -> bool:
+    return (release(version) or ()) >= (2, 3)
+
+
 def has_time_metrics(version: str | None) -> bool:
     numbers = release(version)
     return numbers is None or numbers >= (1, 13)

@@ -25,6 +25,7 @@ SAME_MS = 1_000
 """Annotations have full seconds: a state change this close is the same restart."""
 CHAIN_APART_MS = 600_000
 """A restart this long after the previous one begins another chain."""
+RESCALE_SEEN_MS = 90_000
 BEFORE_MS = 2_000
 """A failure may be dated this long before the restart that it causes."""
 DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"
@@ -80,6 +81,13 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
         for episode in all_episodes
         if episode.restarts[-1] >= since_ms or episode.ended_ms is None
     ]
+
+
+def is_rescaling(window: JobWindow, episode: Episode) -> bool:
+    return any(
+        annotation.kind == "rescale" and 0 <= annotation.at_ms - episode.begun_ms <= RESCALE_SEEN_MS
+        for annotation in window.annotations
+    )
 
 
 def first_attempt(window: JobWindow) -> Episode | None:

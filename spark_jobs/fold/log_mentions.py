@@ -5,6 +5,7 @@ from ingest.messages import message
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.fold.downtime import words_of
 from spark_jobs.fold.mentions import Mention, by_log, least_downtime, restore_words
+from spark_jobs.fold.retention import OPERATOR_EVENT
 from spark_jobs.fold.rows import Row, RowList, grouped, iso, ordered
 from spark_jobs.fold.snapshots import Types
 
@@ -27,7 +28,7 @@ def _line_mentions(event: Row, types: Types) -> Iterator[Mention]:
             word, event["checkpoint_id"], event["path"], event["job_id"], types
         )
         yield by_log("restore", subject, label, detail, event)
-    elif kind == "operator_event":
+    elif kind == OPERATOR_EVENT:
         yield from operator_mentions(event)
     if (kind == "task_state" and state == "FAILED") or (kind == "job_state" and state == "FAILING"):
         yield _failure_mention(event)
@@ -87,12 +88,15 @@ OPERATOR_WORDS = {
     "SavepointCompleted": message("operator took a savepoint"),
     "SavepointFailed": message("savepoint of the operator failed"),
     "SavepointError": message("savepoint of the operator failed"),
+    "ScalingReport": message("autoscaler scales the job"),
+    "IneffectiveScaling": message("autoscaler: a scaling did not help"),
 }
 """Other reasons, such as JobStatusChanged, repeat REST."""
 _KINDS_OF_CHANGE = {
     "SCALE": message("operator rescales the job"),
     "SAVEPOINT_REDEPLOY": message("operator redeploys from a savepoint"),
 }
+_ADVICE = "Scaling execution disabled"
 
 
 def operator_mentions(event: Row) -> Iterator[Mention]:
@@ -104,4 +108,6 @@ def operator_mentions(event: Row) -> Iterator[Mention]:
     label = OPERATOR_WORDS[reason]
     if reason == "SpecChanged":
         label = _KINDS_OF_CHANGE.get(change, label)
+    elif reason == "ScalingReport" and text.startswith(_ADVICE):
+        label = message("autoscaler advises a scaling")
     yield by_log(OPERATOR, reason, label, {"said": text, "path": event["path"]}, event)

@@ -23,7 +23,10 @@ JUDGED_AGAIN_MS = 600_000
 OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
 """Events that show the parts of a restart, besides those that rules read."""
 INITIALIZED = "initialization_reported"
-REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, INITIALIZED, *events_read()))
+OPERATOR_EVENT = "operator_event"
+REMEMBERED = frozenset(
+    (*EVENT_KINDS, FAILED, *OF_OUTAGES, INITIALIZED, OPERATOR_EVENT, *events_read())
+)
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10

@@ -13,6 +13,7 @@ import pytest
 
 from tests.deploy.helm_chart import CHART, GIVEN, INSTALLATIONS, PLAIN, objects, plain, refusals
 from tests.deploy.test_compose import SERVICES
+from tests.kubernetes_api import OF_FLINK
 from webapp.config import schedule
 from webapp.config.environment import PROJECT_DIR
 
@@ -129,7 +130,7 @@ def test_only_what_asks_kubernetes_has_a_token(name, with_token):
 def test_discovery_may_list_what_runs_flink_and_nothing_else():
     [role] = of_kind(GIVEN, "ClusterRole", "Role")
     assert [(rule["resources"], rule["verbs"]) for rule in role["rules"]] == [
-        (["flinkdeployments", "flinksessionjobs", "flinkstatesnapshots"], ["list"]),
+        (list(OF_FLINK), ["list"]),
         (["services", "pods", "events"], ["list"]),
     ]
     of_namespaces = of_kind(EVERYTHING, "Role")

@@ -1,6 +1,6 @@
 """The attempts of a job: its successive ids on a cluster, a new one for each submission or return
 of a JobManager. An attempt follows another one of the same name that was over when it began; jobs
-of one name that run at the same time are different jobs.
+of one name that run at the same time are different jobs, except in a blue/green pair.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import F, Q
 
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.chunks import chunks
 
 _HEX = re.compile("[0-9a-f]{1,32}").fullmatch
@@ -77,13 +77,14 @@ def _link(cluster: str, names: Sequence[str], links: ChangedLinks) -> None:
     for job in rows.order_by("-start_time", "-id").iterator():
         if len(by_name[job.name or ""]) < MOST_LINKED:
             by_name[job.name or ""].append(job)
-    changed = [job for jobs in by_name.values() for job in _relink(jobs, links)]
+    is_pair = Cluster.objects.filter(name=cluster, operator__blue_green__gt="").exists()
+    changed = [job for jobs in by_name.values() for job in _relink(jobs, links, is_pair)]
     JobCurrent.objects.bulk_update(changed, _LINKS, batch_size=ROWS_AT_ONCE)
 
 
-def _relink(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCurrent]:
+def _relink(jobs: Sequence[JobCurrent], links: ChangedLinks, is_pair: bool) -> Iterable[JobCurrent]:
     used_ids = {job.job_id for job in jobs}
-    for attempts in attempts_in_order(jobs):
+    for attempts in attempts_in_order(jobs, is_pair=is_pair):
         stored_id = attempts[0].first_attempt_id
         # The stored id stays if retention deleted the first attempt.
         first_id = stored_id if stored_id and stored_id not in used_ids else attempts[0].job_id
@@ -100,11 +101,17 @@ def _relink(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCurr
             yield job
 
 
-def attempts_in_order(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
-    """The attempts of each job, oldest first. An attempt follows the one that ended last."""
+def attempts_in_order(
+    jobs: Iterable[JobCurrent], *, is_pair: bool = False
+) -> list[list[JobCurrent]]:
+    """The attempts of each job, oldest first. An attempt follows the one that ended last. Of a
+    blue/green pair (``is_pair``), the second begins before the first ends.
+    """
     attempts_by_job: list[list[JobCurrent]] = []
     for job in sorted(jobs, key=lambda job: (began_at(job) is not None, began_at(job), job.pk)):
-        earlier = [attempts for attempts in attempts_by_job if follows(job, attempts[-1])]
+        earlier = [
+            attempts for attempts in attempts_by_job if is_pair or follows(job, attempts[-1])
+        ]
         if earlier:
             max(earlier, key=lambda attempts: (over_at(attempts[-1]), attempts[-1].pk)).append(job)
         else:

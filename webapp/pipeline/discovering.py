@@ -11,7 +11,7 @@ from ingest.discovery.declared import read_declared
 from ingest.discovery.reading import read_sources
 from ingest.discovery.sources import DiscoverySource, Listing
 from ingest.errors import Refused
-from webapp.findings import job_judgements, unreachable_clusters
+from webapp.findings import job_judgements, operator_findings, unreachable_clusters
 from webapp.findings.signals import findings_changed
 from webapp.fleet import listed_clusters
 from webapp.fleet.listed_clusters import Changes
@@ -52,6 +52,9 @@ def follow_due(lease: WriteGuard) -> None:
     for source, listing in zip(due, listings, strict=True):
         with lease.writing():
             left += apply(source, listing, now).left
+        reported = [cluster.name for cluster in listing.clusters if cluster.operator]
+        if reported:
+            operator_findings.watch(lease, reported, now)
     if left:
         with lease.writing():
             unreachable_clusters.close_unwatched(now)

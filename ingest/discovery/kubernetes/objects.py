@@ -10,12 +10,14 @@ from typing import Any
 from ingest import json_bounds
 from ingest.discovery.target_groups import MAX_VALUE
 from ingest.flink_ids import is_flink_id
-from ingest.json_members import as_list, as_object, member
+from ingest.json_members import as_list, as_object, member, object_list
 from ingest.redaction.texts import redact
 
 REST_PORT = 8081
 MAX_LABELS = 64
 MESSAGE_CHARS = 1_000
+EVENT_CHARS = 2_000
+"""A ``ScalingReport`` takes 150 for each vertex."""
 STANDALONE, NATIVE = "flink-standalone-kubernetes", "flink-native-kubernetes"
 LEADER = "org.apache.flink.k8s.leader.restserver"
 """Key of the ConfigMap ``<cluster id>-cluster-config-map`` (1.15+), with the value
@@ -34,7 +36,23 @@ def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
     return summary | {
         "job_manager": _word(part(resource, "status"), "jobManagerDeploymentStatus"),
         "port": _configured_port(part(part(resource, "spec"), "flinkConfiguration")),
+        "blue_green": _owner_of(resource, "FlinkBlueGreenDeployment"),
+        "colour": summary["labels"].get("flink/blue-green-deployment-type", ""),
     }
+
+
+def blue_green(resource: dict[str, Any]) -> dict[str, Any] | None:
+    """A ``FlinkBlueGreenDeployment``, which owns at most two ``FlinkDeployment``."""
+    summary, status = name_and_namespace(resource), part(resource, "status")
+    if summary is None:
+        return None
+    state = _word(status, "blueGreenState")
+    return summary | {"state": state, "error": _error(status.get("error"))}
+
+
+def _owner_of(resource: dict[str, Any], kind: str) -> str:
+    owners = object_list(part(resource, "metadata"), "ownerReferences")[:50]
+    return next((text_of(owner.get("name")) for owner in owners if owner.get("kind") == kind), "")
 
 
 def session_job(resource: dict[str, Any]) -> dict[str, Any] | None:
@@ -84,32 +102,29 @@ def _savepoint(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkStateSnapshot`` (1.10+) of an ended savepoint. ``of``: kind and name of its
-    resource.
+    """A ``FlinkStateSnapshot`` (1.10+). ``of``: kind and name of its resource. ``at_ms``: when a
+    savepoint ended, None for others.
     """
     summary = name_and_namespace(resource)
     spec, status = part(resource, "spec"), part(resource, "status")
-    at_ms = instant_ms(status.get("resultTimestamp"))
     state = _word(status, "state")
-    if (
-        summary is None
-        or at_ms is None
-        or state not in ("COMPLETED", "FAILED", "ABANDONED")
-        or not isinstance(spec.get("savepoint"), dict)
-    ):
+    if summary is None:
         return None
-    reference = part(spec, "jobReference")
+    is_savepoint, reference = isinstance(spec.get("savepoint"), dict), part(spec, "jobReference")
+    has_ended = is_savepoint and state in ("COMPLETED", "FAILED", "ABANDONED")
     trigger = text_of(summary["labels"].get("snapshot.trigger-type")) or "MANUAL"
     return {
         "namespace": summary["namespace"],
         "name": summary["name"],
         "of": (text_of(reference.get("kind")), text_of(reference.get("name"))),
-        "at_ms": at_ms,
+        "at_ms": instant_ms(status.get("resultTimestamp")) if has_ended else None,
+        "is_savepoint": is_savepoint,
+        "state": state,
+        "failures": number_of(status.get("failures")),
+        "deleted_at_ms": instant_ms(part(resource, "metadata").get("deletionTimestamp")),
         "path": text_of(status.get("path"))[:MESSAGE_CHARS],
         "trigger": trigger[:40],
-        "error": ""
-        if state == "COMPLETED"
-        else text_of(status.get("error"))[:MESSAGE_CHARS] or state.lower(),
+        "error": "" if state == "COMPLETED" else one_line(status.get("error")) or state.lower(),
     }
 
 
@@ -170,7 +185,7 @@ def event(resource: dict[str, Any]) -> dict[str, Any] | None:
         "at_ms": at_ms,
         "reason": letters_of(resource.get("reason")),
         "is_warning": resource.get("type") == "Warning",
-        "message": one_line(resource.get("message")),
+        "message": one_line(resource.get("message"), EVENT_CHARS),
     }
 
 
@@ -179,8 +194,8 @@ def letters_of(value: Any) -> str:
     return re.sub(r"[^A-Za-z0-9]", "", text_of(value))[:60]
 
 
-def one_line(text: Any) -> str:
-    return redact(_UNPRINTABLE.sub("", " ".join(text_of(text).split()))[:MESSAGE_CHARS])
+def one_line(text: Any, chars: int = MESSAGE_CHARS) -> str:
+    return redact(_UNPRINTABLE.sub("", " ".join(text_of(text).split()))[:chars])
 
 
 def instant_ms(value: Any) -> int | None:

@@ -38,6 +38,9 @@ _LABELS, _FIELDS = "labelSelector", "fieldSelector"
 _OF_FLINK = (_LABELS, f"type in ({objects.NATIVE},{objects.STANDALONE})")
 RESOURCES = {
     "deployments": Resource("deployments", FLINK, "flinkdeployments", objects.deployment, False),
+    "blue_greens": Resource(
+        "deployments", FLINK, "flinkbluegreendeployments", objects.blue_green, True
+    ),
     "session_jobs": Resource("deployments", FLINK, "flinksessionjobs", objects.session_job, True),
     "snapshots": Resource("deployments", FLINK, "flinkstatesnapshots", objects.snapshot, True),
     "events": Resource(
@@ -120,6 +123,7 @@ async def _read(
             setattr(listing, field, [*(getattr(listing, field) or ()), *result])
     for field in unread_fields & {"events", "pods"}:
         setattr(listing, field, None)
+    listing.has_all_owners = not source.selector and "session_jobs" not in unread_fields
     cluster_targets, without_leader = targets(source, listing)
     if len(cluster_targets) > MAX_TARGETS:
         raise Skipped(
@@ -170,6 +174,7 @@ def _notes_on_fault(
 
 
 _CONSEQUENCES = {
+    "blue_greens": message("which of a blue/green pair is active is assumed from their jobs"),
     "session_jobs": message("jobs of session clusters are known from REST only"),
     "snapshots": message("savepoints of the operator are known from its other resources only"),
     "events": message("when the operator upgraded a job is known from its status only"),

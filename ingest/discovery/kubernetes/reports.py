@@ -1,12 +1,14 @@
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ingest.discovery.operator_report import (
     MAX_EVENTS,
     MAX_JOBS,
+    MAX_SNAPSHOTS,
     OperatorEvent,
     OperatorReport,
     ReportedJob,
+    ReportedSnapshot,
 )
 
 STARTS_WITHIN_MS = 15 * 60_000
@@ -20,10 +22,11 @@ def report_of(
     deployment: Summary,
     session_jobs: Sequence[Summary],
     events: Sequence[Summary] | None,
-    snapshots: Iterable[Summary],
+    snapshots: Sequence[Summary],
+    blue_green: Summary | None = None,
 ) -> OperatorReport:
     """``events`` is None if Weir may not read them: only the status says when a resource was
-    reconciled.
+    reconciled. ``session_jobs``: also the other deployment of a ``blue_green`` pair.
     """
     job_resources = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
     kubernetes_events = [
@@ -37,14 +40,37 @@ def report_of(
     )[-MAX_EVENTS:]
     return OperatorReport(
         resource=_resource(deployment),
+        blue_green=blue_green["state"] if blue_green else "",
+        snapshots=_troubled(snapshots, {(job["kind"], job["name"]) for job in job_resources}),
         lifecycle=deployment["lifecycle"],
         job_manager=deployment["job_manager"],
         reconciliation=deployment["reconciliation"],
-        error=deployment["error"],
+        error="; ".join(
+            filter(None, (deployment["error"], blue_green["error"] if blue_green else ""))
+        ),
         suspended=deployment["wanted"] == "SUSPENDED",
         jobs=tuple(_job(resource, deployment) for resource in job_resources[:MAX_JOBS]),
         events=tuple(newest),
     )
+
+
+def _troubled(
+    snapshots: Iterable[Summary], owners: Collection[tuple[str, str]]
+) -> tuple[ReportedSnapshot, ...]:
+    """Snapshots that fail, wait for their deletion, or whose job resource is gone."""
+    return tuple(
+        ReportedSnapshot(
+            name=snapshot["name"],
+            state=snapshot["state"],
+            failures=snapshot["failures"] or 0,
+            error=snapshot["error"],
+            path=snapshot["path"],
+            deleted_at_ms=snapshot["deleted_at_ms"],
+            has_owner=snapshot["of"] in owners,
+        )
+        for snapshot in snapshots
+        if snapshot["failures"] or snapshot["deleted_at_ms"] or snapshot["of"] not in owners
+    )[:MAX_SNAPSHOTS]
 
 
 def _resource(resource: Summary) -> str:
@@ -81,7 +107,7 @@ def _events(
             job_id,
             f"generation {resource['observed_generation'] or resource['generation'] or 'unknown'}",
         )
-    savepoints = [snapshot for snapshot in snapshots if snapshot["of"] == key]
+    savepoints = [snapshot for snapshot in snapshots if snapshot["of"] == key and snapshot["at_ms"]]
     if resource["savepoint"] and not any(
         snapshot["path"] == resource["savepoint"]["path"] for snapshot in savepoints
     ):

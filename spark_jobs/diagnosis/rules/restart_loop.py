@@ -20,6 +20,7 @@ from spark_jobs.diagnosis.restart_episodes import (
     Episode,
     episodes,
     first_attempt,
+    is_rescaling,
     last_attempt,
 )
 from spark_jobs.diagnosis.root_exceptions import (
@@ -42,7 +43,6 @@ STUCK_MS = 300_000
 HOST_SHARE = 0.8
 LOST = message("TaskManager lost")
 
-RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
@@ -111,7 +111,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     recent_episodes = [
         episode
         for episode in episodes(window, window.at_ms - LOOK_BACK_MS)
-        if episode.failures or not _is_rescaling(window, episode)
+        if episode.failures or not is_rescaling(window, episode)
     ]
     failing = _within(recent_episodes, window.at_ms, int(limits[WINDOW] * 1000))
     if not failing:
@@ -250,13 +250,6 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
 def _span_ms(window: JobWindow, limits: Limits, failing: Sequence[Episode]) -> float:
     lasted_ms = window.at_ms - failing[0].begun_ms
     return max(limits[WINDOW] * 1000, lasted_ms - lasted_ms % 60_000)
-
-
-def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
-    return any(
-        annotation.kind == "rescale" and 0 <= annotation.at_ms - episode.begun_ms <= RESCALE_SEEN_MS
-        for annotation in window.annotations
-    )
 
 
 def _is_infrastructure(failure: JobFailure) -> bool:

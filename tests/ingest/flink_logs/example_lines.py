@@ -583,6 +583,13 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
     (
         "program_failed",
         (
+            f"Flink application {SAMPLE_JOB} failed without a job (orders (eu)).\n"
+            "java.lang.IllegalArgumentException: no topic"
+        ),
+    ),
+    (
+        "program_failed",
+        (
             "Run python process failed\njava.lang.RuntimeException: Python process exits with "
             "code: 1"
         ),

@@ -8,6 +8,7 @@ kubeconfig.
 import json
 from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from django.core.cache import cache
@@ -16,10 +17,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from ingest.discovery.kubernetes import reading
+from ingest.discovery.sources import DiscoverySource
 from ingest.lake.store import Lake
 from ingest.recordings.importer import import_recording
 from ingest.shard_collector import collect_shard
-from spark_jobs.serving import FINDING_OCCURRENCE, LOG_EVENT, TASKMANAGER_LIFE
+from spark_jobs.serving import FINDING_OCCURRENCE, JOB_ANNOTATION, LOG_EVENT, TASKMANAGER_LIFE
 from tests import kubernetes_objects as objects
 from tests.first_cycles import cycled
 from tests.kubernetes_api import KubernetesApi, status
@@ -28,7 +30,8 @@ from tests.told_logs import BEGUN, JOB, Story
 from tests.webapp.builders import job
 from webapp.findings import unreachable_clusters
 from webapp.findings.models import Finding
-from webapp.fleet.models import Cluster, JobCurrent, SourceReading
+from webapp.fleet.attempts import link
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, SourceReading
 from webapp.fleet.pipeline_status.status import status as status_of_pipeline
 from webapp.pipeline import discovering
 from webapp.work.models import DueWork
@@ -301,3 +304,159 @@ def test_the_page_of_a_cluster_lists_its_pods_and_one_that_is_gone_is_removed_no
     api.odd = {"/pods": status(403)}
     follow()
     assert Cluster.objects.get().source().pods == ()
+
+
+REFUSED_SPEC = {"error": "spec.job.parallelism must be larger than 0"}
+
+
+def open_findings(rule):
+    return Finding.objects.open().filter(rule=rule).order_by("subject_id")
+
+
+def test_an_error_of_the_operator_is_a_finding_until_it_is_gone(api):
+    api.put("flinkdeployments", objects.deployment("orders", status=REFUSED_SPEC))
+    api.put("flinkdeployments", objects.deployment("session", job=False))
+    failed = objects.session_job("carts", "session", error="jar not found", lifecycleState="FAILED")
+    api.put("flinksessionjobs", failed)
+    follow()
+    found = {row.subject_id: row.cluster for row in open_findings("operator.error")}
+    assert found == {
+        "FlinkDeployment shop/orders": "shop.orders",
+        "FlinkSessionJob shop/carts": "shop.session",
+    }
+    api.put("flinkdeployments", objects.deployment("orders"))
+    follow()
+    assert [row.cluster for row in open_findings("operator.error")] == ["shop.session"]
+
+
+def test_an_api_server_that_refuses_closes_no_finding_of_the_operator(api):
+    api.put("flinkdeployments", objects.deployment("orders", status=REFUSED_SPEC))
+    follow()
+    api.odd = {"flinkdeployments": status(403)}
+    follow()
+    assert open_findings("operator.error").count() == 1
+
+
+def test_savepoints_that_wait_for_their_deletion_are_a_finding_on_their_cluster(api):
+    api.put("flinkdeployments", objects.deployment("orders"))
+    long_ago_ms = objects.STARTED_MS
+    fine = objects.state_snapshot("s3://sp/1", long_ago_ms)
+    api.put("flinkstatesnapshots", fine)
+    follow()
+    assert not open_findings("operator.snapshot_leak")
+    waits = objects.state_snapshot("s3://sp/2", long_ago_ms + 1, deleted_ms=long_ago_ms + 2)
+    api.put("flinkstatesnapshots", waits)
+    follow()
+    (finding,) = open_findings("operator.snapshot_leak")
+    assert (finding.cluster, finding.data["paths"]) == ("shop.orders", ["s3://sp/2"])
+
+
+def test_savepoints_of_a_deployment_that_is_gone_are_told_on_the_pipeline_page(api, operator):
+    api.put("flinkdeployments", objects.deployment("carts"))
+    api.put("flinkstatesnapshots", objects.state_snapshot("s3://sp/1", objects.STARTED_MS))
+    follow()
+    ((note,),) = SourceReading.objects.exclude(refused=[]).values_list("refused", flat=True)
+    assert note["what"] == "FlinkDeployment shop/orders"
+
+
+def test_a_blue_green_pair_is_one_cluster_whose_job_goes_on_as_a_second_attempt(api):
+    blue, green = (
+        objects.coloured("blue"),
+        objects.coloured("green", job_status={"jobId": "b" * 32}),
+    )
+    api.put("flinkbluegreendeployments", objects.blue_green(team="shop"))
+    api.put("flinkdeployments", blue)
+    api.put("services", objects.rest_service("orders-blue"))
+    follow()
+    api.put("flinkbluegreendeployments", objects.blue_green(state="TRANSITIONING_TO_GREEN"))
+    api.put("flinkdeployments", green)
+    api.put("services", objects.rest_service("orders-green"))
+    follow()
+    (row,) = Cluster.objects.all()
+    assert (row.name, row.url) == ("shop.orders", "http://orders-blue-rest.shop:8081")
+    assert [one["job_id"] for one in row.operator["jobs"]] == [objects.JOB, "b" * 32]
+    api.put("flinkbluegreendeployments", objects.blue_green(state="ACTIVE_GREEN"))
+    api.delete("flinkdeployments", blue)
+    api.delete("services", objects.rest_service("orders-blue"))
+    follow()
+    (row,) = Cluster.objects.all()
+    assert (row.name, row.url) == ("shop.orders", "http://orders-green-rest.shop:8081")
+
+    now = timezone.now()
+    times = {"start_time": now - timedelta(hours=2), "last_seen_at": now - timedelta(minutes=5)}
+    first = job("shop.orders", at=now, name="orders", **times)
+    overlapping = {"start_time": now - timedelta(minutes=9), "last_seen_at": now}
+    second = job("shop.orders", at=now, name="orders", **overlapping)
+    link([("shop.orders", "orders")])
+    second.refresh_from_db()
+    assert second.first_attempt_id == first.job_id
+
+
+def test_an_aborted_transition_is_a_finding_and_the_former_colour_goes_on(api):
+    error = "Aborting deployment 'orders-green', rolling B/G deployment back to ACTIVE_BLUE"
+    api.put("flinkbluegreendeployments", objects.blue_green(error=error))
+    api.put("flinkdeployments", objects.coloured("blue"))
+    api.put("flinkdeployments", objects.coloured("green", status=objects.SUSPENDED))
+    follow()
+    (row,) = Cluster.objects.all()
+    assert (row.url, row.operator_state) == ("http://orders-blue-rest.shop:8081", "")
+    (finding,) = open_findings("operator.error")
+    assert error in str(finding.cause)
+
+
+def test_two_deployments_that_no_pair_owns_stay_two_clusters(api):
+    for colour in ("blue", "green"):
+        api.put("flinkdeployments", objects.deployment(f"orders-{colour}"))
+    follow()
+    assert set(visible()) == {"shop.orders-blue", "shop.orders-green"}
+
+
+def test_a_change_of_one_of_200_deployments_is_followed_by_a_bounded_number_of_requests(api):
+    for number in range(200):
+        api.put("flinkdeployments", objects.deployment(f"job-{number:03}"))
+    follow()
+    assert Cluster.objects.count() == 200
+    api.asked.clear()
+    api.put("flinkdeployments", objects.deployment("job-007", status=objects.FAILED_DEPLOY))
+    begun = monotonic()
+    follow()
+    assert monotonic() - begun + max(DiscoverySource("k8s").refresh_s, discovering.EVERY_S) < 60
+    assert Cluster.objects.get(operator_state="broken").name == "shop.job-007"
+    assert [row.cluster for row in open_findings("operator.error")] == ["shop.job-007"]
+    assert len(api.asked) <= 2 * len(reading.RESOURCES), "a request for each deployment"
+
+
+VERTEX = "c" * 32
+SCALED = (
+    "Scaling execution enabled, begin scaling vertices:"
+    f"{{ Vertex ID {VERTEX} | Parallelism 2 -> 4 | Processing capacity 100.00 -> 200.00 | "
+    "Target data rate 150.00}"
+)
+DID_NOT_HELP = (
+    f"Ineffective scaling detected for {VERTEX} (expected increase: 100.0, actual increase 2.0). "
+    "Blocking of ineffective scaling decisions is disabled"
+)
+
+
+def test_a_scaling_that_did_not_help_goes_from_the_api_server_to_the_page_of_its_job(
+    api, tmp_path, viewer
+):
+    api.put("flinkdeployments", ORDERS)
+    api.put("pods", objects.pod(state={"running": {"startedAt": objects.rfc3339(BEGUN_MS)}}))
+    for reason, text, after_ms in (
+        ("ScalingReport", SCALED, 95_000),
+        ("IneffectiveScaling", DID_NOT_HELP, 300_000),
+    ):
+        api.put("events", objects.event(reason, text, BEGUN_MS + after_ms))
+    follow()
+    findings, marks = served(tmp_path, lost(), FINDING_OCCURRENCE, JOB_ANNOTATION)
+    finding = [one for one in findings if one["rule"] == "scaling.ineffective"][-1]
+    assert (finding["subject_id"], finding["data"]["to"]) == (VERTEX, 4)
+    job("shop.orders", at=LATER, job_id=JOB)
+    columns = ("cluster", "job_id", "kind", "subject", "at", "label", "detail", "as_of")
+    JobAnnotation.objects.bulk_create(
+        JobAnnotation(**{name: mark[name] for name in columns}) for mark in marks
+    )
+    page = f"/api/v1/jobs/shop.orders/{JOB}/analyses/scalings/"
+    shown = viewer.get(page, {"from": BEGUN.isoformat(), "to": LATER.isoformat()}).json()
+    assert VERTEX in json.dumps(shown)
