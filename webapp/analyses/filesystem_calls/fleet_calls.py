@@ -135,8 +135,7 @@ _CACHED_CLASSES = (NameNodes, NameNode, FleetCalls, FileSystemCalls, BusyJob)
 def look_up_fleet_calls(now: datetime) -> FleetCalls:
     """Cached briefly: tables and chart need the same data."""
     key = answer_key("fleet-calls", _CACHED_CLASSES, end_of_step(now))
-    fleet: FleetCalls = cache.get_or_set(key, lambda: fleet_calls(now), KEPT_S)
-    return fleet
+    return cache.get_or_set(key, lambda: fleet_calls(now), KEPT_S) or fleet_calls(now)
 
 
 def fleet_calls(now: datetime) -> FleetCalls:
