@@ -9,6 +9,7 @@ import pytest
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.objective_samples import ObjectiveBurn
+from spark_jobs.diagnosis.operator_samples import OperatorStatus
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.storage_samples import (
@@ -123,6 +124,7 @@ def test_each_rule_judges_one_kind_of_sample_and_is_asked_for_no_other():
             NameNodeReadings,
             StageProgress,
             ObjectiveBurn,
+            OperatorStatus,
         )
     ]
     assert set.union(*kinds) == set(registry.all_rules())
