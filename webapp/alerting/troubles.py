@@ -110,11 +110,11 @@ def what_resolves(row: Alert, policies: Policies) -> str:
         (figure for figure in figures(row.evidence) if figure.compared and figure.is_passed), None
     )
     if passed_figure is None:
-        return gettext("When its rule has not found it for %(hold)s.") % {"hold": hold}
+        return gettext("After %(hold)s without it.") % {"hold": hold}
     words = " ".join(
         (localised(passed_figure.name), passed_figure.compared, localised(passed_figure.note))
     )
-    return gettext("When this has not held for %(hold)s: %(figure)s.") % {
+    return gettext("After %(hold)s without: %(figure)s.") % {
         "hold": hold,
         "figure": words.strip(),
     }

@@ -1,5 +1,5 @@
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -94,10 +94,18 @@ class ShownColumn:
 
 
 @dataclass(frozen=True)
+class ShownRow:
+    """``below``: texts that a narrow screen shows below the first cell, instead of in columns."""
+
+    cells: Sequence[ShownCell]
+    below: Sequence[tuple[Column, ShownCell]]
+
+
+@dataclass(frozen=True)
 class ShownTable:
     table: Table
     columns: Sequence[ShownColumn]
-    rows: Sequence[Sequence[ShownCell]]
+    rows: Sequence[ShownRow]
 
     @property
     def total(self) -> int:
@@ -121,13 +129,30 @@ def _present(block: Block) -> Any:
     if isinstance(block, Facts):
         return [(fact, _cell(fact.value, fact.unit)) for fact in block.facts]
     if isinstance(block, Table):
-        units = [column.unit for column in block.columns]
-        return ShownTable(
-            block,
-            [ShownColumn(column, _css(column.unit)) for column in block.columns],
-            [list(map(_cell, row, units)) for row in block.rows[:MOST_ROWS]],
-        )
+        first, *others = (ShownColumn(column, _css(column.unit)) for column in block.columns)
+        columns = [
+            first,
+            *(replace(it, css=f"{it.css} medium") if _is_below(it.column) else it for it in others),
+        ]
+        return ShownTable(block, columns, [_row(row, columns) for row in block.rows[:MOST_ROWS]])
     return block
+
+
+def _is_below(column: Column) -> bool:
+    return column.unit in {"text", "mono", "host"}
+
+
+def _row(row: Sequence[Value], columns: Sequence[ShownColumn]) -> ShownRow:
+    cells = [
+        replace(_cell(value, shown.column.unit), css=shown.css)
+        for value, shown in zip(row, columns, strict=True)
+    ]
+    below = [
+        (shown.column, cell)
+        for shown, cell in zip(columns[1:], cells[1:], strict=True)
+        if _is_below(shown.column) and cell.text != quantities.UNKNOWN
+    ]
+    return ShownRow(cells, below)
 
 
 def _cell(value: Value, unit: Unit) -> ShownCell:

@@ -4,7 +4,7 @@ from webapp.incidents.models import Incident
 from webapp.lib.badges import UNKNOWN, Badge
 
 _STATES: dict[str, Badge] = {
-    IncidentState.CLOSED: Badge("closed", "■", "ok"),
+    IncidentState.CLOSED: Badge("closed", "■", "done"),
     IncidentState.MERGED: Badge("part of another", "■", "unknown"),
 }
 

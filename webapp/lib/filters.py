@@ -1,12 +1,14 @@
 """Template filters, each around one pure function; available in every template."""
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.utils.translation import gettext
 
@@ -15,6 +17,7 @@ from ingest.replay.shipped import CLUSTERS, RECORDED_ON
 from webapp.lib import code_words, instants, quantities, shown_zone
 
 register = template.Library()
+_LONG_WORD = re.compile(r"\S{16,}")
 
 _PLAIN: dict[str, Callable[..., str]] = {
     "bytes": quantities.bytes_text,
@@ -178,6 +181,16 @@ def dashed(code: str) -> str:
 @register.simple_tag
 def request_id() -> str:
     return log_lines.request_id()
+
+
+@register.filter
+def breakable(text: Any) -> SafeString:
+    """Long words, such as addresses and names of classes, may break behind their punctuation."""
+    return mark_safe(_LONG_WORD.sub(_with_breaks, conditional_escape(text)))  # noqa: S308 escaped
+
+
+def _with_breaks(word: re.Match[str]) -> str:
+    return re.sub(r"(?<=[./:_])(?=\w)", "<wbr>", word[0])
 
 
 @register.filter

@@ -11,7 +11,7 @@ FLEET = MenuEntry(
     of=("job", "checkpoint", "vertex", "replication", *all_analyses()),
     keeps_range=True,
 )
-CLUSTERS = MenuEntry("Clusters", "clusters", of=("cluster",))
+CLUSTERS = MenuEntry("Clusters", "clusters", of=("cluster", "fleet-known-bugs"))
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),

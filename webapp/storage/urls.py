@@ -13,7 +13,12 @@ from webapp.storage.views import (
     xray,
 )
 
-MENU = MenuEntry("Storage", "storage", of=("storage", "cleanup", "growth"))
+_ANALYSES = ("filesystem-calls", "object-stores", "readiness")
+MENU = MenuEntry(
+    "Storage",
+    "storage",
+    of=("storage", "cleanup", "growth", "missing-file", *map("fleet-{}".format, _ANALYSES)),
+)
 
 urlpatterns = [
     path("storage/", overview.storage, name="storage"),

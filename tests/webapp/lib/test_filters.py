@@ -1,6 +1,6 @@
 """Words of templates."""
 
-from webapp.lib.filters import counted, counted_pairs, query_of, subtask
+from webapp.lib.filters import breakable, counted, counted_pairs, query_of, subtask
 
 
 def test_counts_of_a_run_are_words_and_those_of_nothing_are_left_out() -> None:
@@ -39,3 +39,9 @@ def test_a_subtask_has_its_number_and_a_vertex_without_one_has_none() -> None:
     assert subtask("Map", {"subtask": 0}) == "Map/0"
     assert [subtask("Map", entry) for entry in ({}, {"subtask": None})] == ["Map", "Map"]
     assert subtask("m" * 200, {"subtask": 3}) == f"{'m' * 99}…/3"
+
+
+def test_a_long_address_breaks_behind_punctuation_and_stays_escaped():
+    assert breakable("<b> at http://127.0.0.1:8081/a 04:53") == (
+        "&lt;b&gt; at http://<wbr>127.<wbr>0.<wbr>0.<wbr>1:<wbr>8081/<wbr>a 04:53"
+    )

@@ -34,7 +34,7 @@ COLUMNS = (
     "details",
 )
 BADGES = {
-    Outcome.DONE: Badge("done", "●", "done"),
+    Outcome.DONE: Badge("done", "●", "ok"),
     Outcome.REFUSED: Badge("refused", "▲", "warn"),
     Outcome.FAILED: Badge("failed", "■", "crit"),
     Outcome.UNKNOWN: UNKNOWN_STATE,

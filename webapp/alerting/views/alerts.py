@@ -91,6 +91,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
         ],
         "is_folded": is_folded,
         "matching": capped_count(matching),
+        "alert_count": capped_count(filters.qs) if is_folded else None,
     }
     return render(request, "alerting/alerts.html", context)
 

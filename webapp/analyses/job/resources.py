@@ -25,7 +25,6 @@ STATE_WORDS = {
     "ok": message("ok"),
     "unknown": message("unknown"),
 }
-CORES = message("cores")
 
 
 @analysis(
@@ -138,8 +137,8 @@ def _share(resources: JobResources) -> Facts:
                 "by slots in use: free slots count with the jobs beside them",
             ),
             Fact("unused_bytes", "Not used", resources.unused_bytes, "bytes"),
-            Fact("cpu_allotted", "CPU of its slots", allotted, "number", CORES),
-            Fact("cpu_used", "CPU used", used, "number", CORES),
+            Fact("cpu_allotted", "Cores of its slots", allotted, "number"),
+            Fact("cpu_used", "Cores used", used, "number"),
             Fact("sampled_at", "Sampled", resources.at, "instant"),
         )
     )
@@ -158,7 +157,7 @@ def _taskmanagers(resources: JobResources) -> Table:
                 "cpu_used",
                 "CPU used",
                 "number",
-                CORES,
+                "cores",
                 lambda taskmanager: _hundredths(taskmanager.cpu_used),
             ),
             Column("gc_share", "In collections", "share", "of the time", "gc_ratio"),

@@ -31,11 +31,13 @@ FAMILIES = {
     "restore": _("Restores"),
     "rocksdb": _("RocksDB"),
     "sink": _("Sinks"),
+    "source": _("Sources"),
     "start": _("Starts"),
     "state": _("State"),
     "storage": _("Checkpoint storage"),
     "store": _("Object stores"),
     "watermark": _("Watermarks"),
+    "weir": "Weir",
 }
 
 

@@ -8,6 +8,7 @@ from django import template
 
 from webapp.lib.messages.rendering import localised
 from webapp.lib.messages.units import COUNTED
+from webapp.lib.quantities import count_text
 
 register = template.Library()
 
@@ -21,3 +22,9 @@ def translated(text: Any) -> Any:
 def unit(name: str) -> str:
     """The unit of a threshold without a number before it: 'checkpoints'."""
     return COUNTED[name](2).replace("{count}", "").strip() if name in COUNTED else localised(name)
+
+
+@register.filter
+def counted_in(count: int | None, unit: str) -> str:
+    """1, "files" → '1 file'. ``unit``: one of ``COUNTED``."""
+    return COUNTED[unit](1 if count == 1 else 2).replace("{count}", count_text(count))
