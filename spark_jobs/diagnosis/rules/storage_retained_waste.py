@@ -52,7 +52,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             "completed a checkpoint that is whole and refers to nothing of theirs. Flink "
             "deletes a retained checkpoint by itself only after a restore in CLAIM mode."
         ),
-        next_step=clean_up_step(sample, message("the superseded checkpoints too (`--waste`)")),
+        next_step=clean_up_step(sample, message("the superseded checkpoints too (--waste)")),
         evidence=space_evidence(sample, waste, limits, RULE, message("superseded")),
         related=tuple(
             Related("job", name, message("superseded checkpoints in its directory"))
