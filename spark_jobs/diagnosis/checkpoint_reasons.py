@@ -120,7 +120,7 @@ REASON_WORDS: dict[str, ReasonWords] = {
     "FINALIZE_CHECKPOINT_FAILURE": ReasonWords(
         message(
             "All tasks had acknowledged, but the JobManager could not write or register the "
-            "`_metadata` file."
+            "_metadata file."
         ),
         message(
             "Check the JobManager's connection to the checkpoint directory and to the "

@@ -70,7 +70,7 @@ def clean_up_step(sample: StorageRootSample, what: str) -> str:
     )
     return message(
         "Let Weir make a clean-up plan for {what:text}, read it and approve it: the button on "
-        "the root's page, or `manage.py plan_cleanup {root:name}`. It moves the files into "
+        "the root's page, or manage.py plan_cleanup {root:name}. It moves the files into "
         "quarantine, from where they can be brought back.{barred:message} Do not delete by "
         "age: files of incremental checkpoints can be old and still be needed.",
         what=what,

@@ -473,3 +473,11 @@ def test_a_cause_of_some_episodes_does_not_stand_for_all():
         "3 of 4 restart episodes are alike. The root exception of these restarts was "
         "java.io.IOException at shop.Enrich.map"
     )
+
+
+def test_beside_a_known_cause_no_other_is_called_unknown():
+    other = "java.lang.IllegalStateException: closed\n\tat shop.Lookup.ask(Lookup.java:9)\n"
+    mixed = loop([0, 60, 120, 180], make=lambda index: trace(index) if index else other)
+    [finding] = found(mixed, RULE)
+    causes = [one.value for one in finding.evidence if one.name == "cause"]
+    assert causes == ["the connection to an outside system broke"]

@@ -102,7 +102,10 @@ def copy_texts(row: Alert, finding: Finding) -> None:
         setattr(row, name, getattr(finding, name))
 
 
-_COMMENT_COLUMN: dict[str, str] = {EventKind.RESOLVED: "ended_because", EventKind.SEVERITY: "severity"}
+_COMMENT_COLUMN: dict[str, str] = {
+    EventKind.RESOLVED: "ended_because",
+    EventKind.SEVERITY: "severity",
+}
 
 
 @dataclass

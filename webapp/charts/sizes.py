@@ -1,8 +1,9 @@
 """Size of a job's state over time: full state, uploads of checkpoints, and the trend."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from django.utils.translation import gettext
@@ -105,13 +106,19 @@ def _uploads(bars: Sequence[SizePoint], widths_ms: list[float], link: Link) -> d
     }
 
 
-def _full(line: Sequence[SizePoint], link: Link) -> dict[str, Any]:
+def _full(points: Sequence[SizePoint], link: Link) -> dict[str, Any]:
+    # A point without a size is a gap between attempts.
+    line = [*points[:1]]
+    for before, point in pairwise(points):
+        if before.job_id != point.job_id:
+            line.append(replace(before, state_bytes=None))
+        line.append(point)
     return {
         "type": "scatter",
         "name": gettext("full state"),
         "x": [plot_time(point.at) for point in line],
         "y": [point.state_bytes for point in line],
-        "mode": "lines+markers" if len(line) <= 60 else "lines",
+        "mode": "lines+markers" if len(points) <= 60 else "lines",
         "marker": {"size": 4},
         "line": {"color": INK, "width": 2},
         **_links_and_hovers(line, link),

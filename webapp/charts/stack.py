@@ -18,7 +18,9 @@ from webapp.charts.theme import (
     time_axis,
 )
 
-_LEFT_PX, _TOP_PX, _BOTTOM_PX, _TITLE_PX = 58, 34, 30, 24
+_LEFT_PX, _TOP_PX, _BOTTOM_PX, _TITLE_PX = 58, 34, 38, 24
+_UNDER_ZERO_PX = 8
+"""Labels of time are below the lowest label of the axis beside them."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ def stack_figures(
             start,
             end,
             anchor=axis,
+            ticklabelstandoff=_UNDER_ZERO_PX,
             showspikes=True,
             spikemode="across",
             spikesnap="cursor",

@@ -10,6 +10,8 @@ from webapp.lib.quantities import bytes_text, count_text
 from webapp.lib.translations import gettext_lazy as _
 
 HEIGHT_PX = 300
+MOST_MARKED = 60
+"""Audits that are marked: the newest may be too short a step to be seen."""
 VERDICT_COLOURS = {
     "live": "var(--live)",
     "retained_waste": "var(--waste)",
@@ -43,7 +45,8 @@ def history(points: Sequence[Point]) -> Figure:
             word_of(name),
             points,
             stackgroup="verdicts",
-            mode="lines",
+            mode="lines+markers" if len(points) <= MOST_MARKED else "lines",
+            marker={"size": 4, "color": colour},
             # The result of an audit holds until the next one.
             line={"width": 0.5, "color": colour, "shape": "hv"},
             fillcolor=colour,

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django.conf import settings
@@ -252,7 +252,9 @@ def _contents(request: HttpRequest, plan: CleanupPlan) -> dict[str, Any]:
         verb = journals[-1] if journals else ""
     try:
         manifest = reader.manifest
-        files = reader.page(0)[:FILES_SHOWN] if manifest.chunks else []
+        files = list(
+            islice(chain.from_iterable(map(reader.page, range(manifest.chunks))), FILES_SHOWN)
+        )
         journal = list(islice(_journal_rows(plan, verb), FILES_SHOWN)) if verb else []
     except (CleanupError, OSError) as error:
         return {"damaged": str(error)}
@@ -278,7 +280,6 @@ def _contents(request: HttpRequest, plan: CleanupPlan) -> dict[str, Any]:
         ],
         "verb": verb,
         "journals": journals,
-        "files_shown": FILES_SHOWN,
     }
 
 

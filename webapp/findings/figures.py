@@ -103,10 +103,13 @@ def _figure(row: Mapping[str, Any]) -> Figure:
         and isinstance(threshold, int | float)
         and not is_true(value, threshold)
     )
-    compared = "" if threshold is None else f"{sign} {figure_text(threshold, unit)}".strip()
+    text, limit = figure_text(value, unit), figure_text(threshold, unit)
+    if unit == "ms" and text == limit and value != threshold:
+        text = f"{value / 1000:,.3f} s"
+    compared = "" if threshold is None else f"{sign} {limit}".strip()
     return Figure(
         name=str(row["name"]),
-        value=figure_text(value, unit),
+        value=text,
         compared=gettext("not %(compared)s") % {"compared": compared} if is_unmet else compared,
         threshold_key=str(row.get("threshold_key") or ""),
         note=str(row.get("note") or ""),

@@ -254,7 +254,7 @@ def _cause(window: JobWindow, affected: str, savepoint: CheckpointSample) -> str
 def _next_step(affected: str) -> str:
     if affected == "no":
         return message(
-            "Read the `_metadata` of this checkpoint and of the one before: the same file names "
+            "Read the _metadata of this checkpoint and of the one before: the same file names "
             "uploaded again would prove it."
         )
     return message(

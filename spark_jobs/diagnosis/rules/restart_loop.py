@@ -485,7 +485,10 @@ def _evidence(
             group,
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
-    for code, count in counts_of(code_of(trouble.cause) for trouble in troubles).items():
+    codes = counts_of(code_of(trouble.cause) for trouble in troubles)
+    for code, count in codes.items():
+        if code == UNKNOWN and len(codes) > 1:
+            continue
         yield Evidence(
             message("cause"),
             message("not known by its words") if code == UNKNOWN else cause_by_code(code).title,

@@ -93,8 +93,8 @@ def _independence(ended: bool | None) -> str:
             "copies the files with its first checkpoint and needs them no longer."
         )
     return message(
-        "To become independent of them, trigger a full checkpoint (`flink checkpoint "
-        "--full <job id>`, 1.17 and later) or restore from a savepoint; the references "
+        "To become independent of them, trigger a full checkpoint (flink checkpoint "
+        "--full <job id>, 1.17 and later) or restore from a savepoint; the references "
         "go when the older checkpoints are subsumed."
     )
 

@@ -81,7 +81,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             message(
                 "The retention page of the root lists them with age, size, and whether a "
                 "newer snapshot of the same job is whole. Ask the owner of the job, then "
-                "dispose of each with `flink savepoint -d PATH`, or remove the directory of "
+                "dispose of each with flink savepoint -d PATH, or remove the directory of "
                 "an ended job that nothing refers to."
             )
         ),

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from tests.webapp.alerting.builders import closed, opened, somebody_listens, the_alert, unreachable
 from tests.webapp.builders import job
+from tests.webapp.delivery.builders import endpoint
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, AlertEvent, RuleSetting, Silence
 from webapp.findings.models import Finding, ThresholdOverride
@@ -193,6 +194,13 @@ def test_a_silence_needs_matchers_a_reason_and_an_end(operator):
     operator.post(reverse("silence-end", args=(made.pk,)))
     assert Silence.objects.get().ended_name == "olga"
     assert "over" in text(operator.get(reverse("silences")))
+
+
+def test_without_an_endpoint_the_page_of_silences_does_not_promise_notifications(operator):
+    said = "Notifications are sent for all alerts."
+    assert said not in text(operator.get(reverse("silences")))
+    endpoint()
+    assert said in text(operator.get(reverse("silences")))
 
 
 def test_a_setting_is_previewed_on_the_last_week_and_saved_with_its_author(operator):

@@ -198,6 +198,17 @@ def test_the_page_shows_the_first_files_and_the_api_all_chunk_by_chunk(
     assert len({row["path"] for row in page.rows}) == 231 and (page.next, page.previous) == ("", "")
 
 
+def test_the_page_fills_its_files_from_all_parts_of_the_plan(
+    viewer: Client, audited: World, tmp_path: Path
+) -> None:
+    audited.checkpoint(2, 1, [audited.file(audited.job(2) / "shared")], waste=True)
+    stored.StorageAudit.objects.all().delete()
+    stored.audit_of(audited, tmp_path / "more")
+    plan = stored.made(audited, waste=True)
+    assert len(reader_of(plan).manifest.parts) > 1
+    assert len(viewer.get(address(plan)).context["file_rows"]) == plan.files
+
+
 def test_chunks_follow_each_other() -> None:
     reader: Any = SimpleNamespace(
         manifest=SimpleNamespace(chunks=3), page=lambda chunk: [{"path": chunk}]

@@ -99,6 +99,34 @@ def hostile(text: str, count: int = 3) -> Notice:
     return notice(*alerts, group=f"prod-eu/{text}")
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "threshold", "comparison", "text"),
+    [
+        (0.9465, "ratio", 0.5, ">=", "measured: 95 % ≥ 50 %"),
+        (7, "count", 1, ">=", "measured: 7 ≥ 1"),
+        (12_170, "ms", 12_000, ">", "measured: 12 s > 12 s"),
+        (1000, "count", 1, "<=", "measured: 1,000 not ≤ 1"),
+    ],
+)
+def test_figures_for_people_have_the_texts_of_pages(
+    value: float, unit: str, threshold: float, comparison: str, text: str
+) -> None:
+    figure = {"name": "measured", "value": value, "unit": unit}
+    compared = {"threshold": threshold, "comparison": comparison}
+    told = notice(alert(evidence=(figure | compared,)))
+    assert f"- {text}\n" in mail(told).text
+    raw = document("weir", told)["data"]["alerts"][0]["evidence"][0]
+    assert (raw["value"], raw["threshold"]) == (value, threshold)
+
+
+def test_an_alert_is_not_its_own_cause() -> None:
+    title = "flink-tm-2 lost"
+    itself, other = (
+        mail(notice(alert(title=title, incident_title=cause))).text for cause in (title, "other")
+    )
+    assert "It follows from" in other and "It follows from" not in itself
+
+
 def test_every_format_can_be_chosen_and_is_documented() -> None:
     assert set(FORMATS) == set(FormatName.values), (
         "name it in FormatName (webapp/delivery/choices.py), then `manage.py makemigrations "

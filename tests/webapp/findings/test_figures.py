@@ -51,3 +51,10 @@ def test_a_threshold_that_was_not_reached_does_not_read_as_if_it_had_been():
         [{"name": "lost", "value": 0.32, "unit": "ratio", "threshold": 0.5, "comparison": ">="}]
     )
     assert (figure.value, figure.compared) == ("32 %", "not ≥ 50 %")
+
+
+def test_a_duration_just_beyond_its_threshold_does_not_read_as_equal_to_it():
+    (figure,) = figures(
+        [{"name": "age", "value": 12_034, "unit": "ms", "threshold": 12_000, "comparison": ">"}]
+    )
+    assert (figure.value, figure.compared) == ("12.034 s", "> 12 s")

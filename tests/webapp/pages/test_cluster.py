@@ -57,6 +57,14 @@ def test_its_page_says_what_it_is_who_is_ill_and_what_happened(viewer, now):
     assert [row.job_name for row, _badge in page.context["alerts"]] == ["orders"]
 
 
+def test_a_taskmanager_unseen_for_minutes_is_not_said_to_be_seen_now(viewer, now):
+    seen = now - timedelta(minutes=5)
+    taskmanager("tm-1", "host-1", now - timedelta(hours=3), last_seen_at=seen)
+    page = viewer.get(PAGE)
+    assert (page.context["taskmanagers"], page.context["taskmanagers_at"]) == (1, seen)
+    assert f"last seen {seen:%m-%d %H:%M:%S}" in words(page.content.decode())
+
+
 def test_what_nobody_reported_is_unknown_not_zero(viewer, now):
     page = viewer.get(PAGE)
     assert [page.context[name] for name in ("taskmanagers", "slots", "slots_used")] == [None] * 3

@@ -39,6 +39,17 @@ def test_open_ones_are_listed_the_worst_first(viewer, now):
     assert titles(viewer.get("/findings/")) == ["broken", "warned"]
 
 
+def test_attempts_of_one_name_are_told_apart_by_their_ids(viewer, now):
+    attempts = [
+        job(at=now, name=name, job_id=letter * 32)
+        for name, letter in (("sync", "a"), ("sync", "b"), ("orders", "c"))
+    ]
+    for of in attempts:
+        finding(of, at=now, subject_id="job")
+    page = viewer.get("/findings/").content.decode()
+    assert [f">{of.job_id[:8]}<" in page for of in attempts] == [True, True, False]
+
+
 def test_the_past_is_listed_the_newest_first(viewer, now):
     of = job(at=now)
     finding(of, at=now - timedelta(hours=1), title="earlier", state="closed", subject_id="a")

@@ -10,6 +10,8 @@ from webapp.alerting import actions
 from webapp.alerting.badges import mute_badge
 from webapp.alerting.forms import MOST_REASON, SilenceForm
 from webapp.alerting.models import Alert, Silence
+from webapp.delivery.models import Endpoint
+from webapp.lib import scopes
 from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, match_each, parse_lines
@@ -28,7 +30,9 @@ def silences(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     listed = page(Silence.objects.all(), BY_END, request.GET.get("cursor", ""), PAGE_SIZE)
     rows = [(row, mute_badge(row, now)) for row in listed.rows]
-    context = {"page": listed, "rows": rows}
+    # Only viewers of the whole fleet see endpoints.
+    has_endpoint = not scopes.current().is_everything or Endpoint.objects.exists()
+    context = {"page": listed, "rows": rows, "has_endpoint": has_endpoint}
     return render(request, "alerting/silences.html", context)
 
 

@@ -243,7 +243,8 @@ class Mark:
 class JobChange:
     """``marks``: events at the instant. ``other_marks``: other events in the windows, which affect
     the figures too. ``windows``: None if one side is unknown. ``changes``: None within an attempt.
-    ``first``: the first checkpoint that completed after the instant.
+    ``first``: the first checkpoint that completed after the instant. ``attempts``: how many lived
+    in the windows.
     """
 
     windows: Windows | None
@@ -257,6 +258,7 @@ class JobChange:
     tallies: Sequence[Tally]
     first: CheckpointFact | None
     unknown: Sequence[str]
+    attempts: int
 
 
 def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) -> JobChange:
@@ -300,6 +302,7 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
         _tallies(sides, marks, at) if span else (),
         next(filter(_is_completed, sides[1]), None),
         unknown,
+        len(job_ids),
     )
 
 

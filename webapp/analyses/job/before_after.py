@@ -208,6 +208,11 @@ def _comparison_table(key: str, title: str, subtitle: str, measures: Sequence[Me
 def _configuration(change: JobChange) -> Block:
     if change.changes is None:
         if change.before and change.after:
+            if change.attempts > 1:
+                return NotKnown(
+                    "Settings are not compared: at this instant one attempt ran, and others are in "
+                    "the windows. Choose one of the events, or shorter windows."
+                )
             return Note(
                 "It is the same attempt: Flink does not change its settings; a rescale is in "
                 "what happened."

@@ -105,7 +105,7 @@ def starts_verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdi
     most: str = ""
     if phase := newest.slowest_phase:
         most = message(
-            ", most of it in {phase:name} ({duration_ms:name})",
+            ", longest phase: {phase:name} ({duration_ms:name})",
             phase=_phase_words(newest, phase),
             duration_ms=duration_text(phase.duration_ms),
         )
@@ -247,7 +247,11 @@ def _starts(all_starts: JobStarts) -> Table:
         for name, words in PHASES.items()
         if any(name in start.phase_of for start in all_starts.starts)
     ]
-    known = plural(all_starts.compared, "{count:count} start known", "{count:count} starts known")
+    known = plural(
+        all_starts.compared,
+        "usual times of {count:count} known start",
+        "usual times of {count:count} known starts",
+    )
     of_jobs = plural(
         all_starts.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name"
     )

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import leading, one_line, severity_of
+from webapp.findings.figures import figures
+from webapp.lib.quantities import UNKNOWN
 
 CUT = " … (cut)"
 MOST_SHOWN = 10
@@ -56,7 +58,7 @@ def period(alert: NoticeAlert) -> str:
 
 def notes(alert: NoticeAlert) -> list[str]:
     sentences = []
-    if alert.incident_title:
+    if alert.incident_title not in ("", alert.title):
         sentences.append(f"It follows from: {line(alert.incident_title, 200)}")
     if alert.flapping:
         sentences.append(
@@ -89,18 +91,10 @@ def counts_text(notice: Notice) -> str:
 
 
 def evidence(alert: NoticeAlert, most: int = 5) -> Iterator[str]:
-    """Lines such as ``busy: 986 ms/s (limit 500)``."""
-    for figure in alert.evidence[:most]:
-        value, limit = figure.get("value"), figure.get("threshold")
-        if value is None:
-            continue
-        number = f"{value:.4g}" if isinstance(value, float) else str(value)
-        unit = f" {figure['unit']}" if figure.get("unit") else ""
-        yield line(
-            f"{figure.get('name', '')}: "
-            f"{number}{unit}{f' (limit {limit:g})' if isinstance(limit, (int, float)) else ''}",
-            200,
-        )
+    """Lines such as ``busy: 95 % ≥ 50 %``."""
+    for figure in figures(alert.evidence[:most]):
+        if figure.value != UNKNOWN:
+            yield line(f"{figure.name}: {figure.value} {figure.compared}".rstrip(), 200)
 
 
 def block(

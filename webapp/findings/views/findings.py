@@ -1,3 +1,4 @@
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -35,8 +36,11 @@ def findings(request: HttpRequest) -> HttpResponse:
         request.GET.get("cursor", ""),
         PAGE_SIZE,
     )
+    attempts = {(row.cluster, row.job_name, row.job_id) for row in listed.rows}
+    attempts_by_name = Counter(name for _cluster, name, _job_id in attempts if name)
     context: dict[str, Any] = {
         "filters": filters,
+        "repeated_names": [name for name, number in attempts_by_name.items() if number > 1],
         "state": filters.values.get("state"),
         "filter_form": filter_form(
             request,

@@ -105,6 +105,9 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
         "alerts": [(row, state_badge(row)) for row in shown_alerts[:ALERTS_SHOWN]],
         "more_alerts": len(shown_alerts) > ALERTS_SHOWN,
         "taskmanagers": len(living) if lives else None,
+        "taskmanagers_at": max(
+            (life.last_seen_at for life in living if life.last_seen_at), default=None
+        ),
         "slots": all_slots,
         "slots_used": slots_used if living else None,
         "slots_free": all_slots - slots_used

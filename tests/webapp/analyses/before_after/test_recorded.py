@@ -252,6 +252,22 @@ def test_the_document_has_what_differs_and_what_is_configured_otherwise(slower, 
     assert [row["what"] for row in tables["events"]["rows"]] == ["deployed"]
 
 
+def test_an_instant_within_one_attempt_is_not_of_one_attempt_if_the_windows_have_others(
+    slower, viewer
+):
+    _first, second, at = slower
+    within, alone = (
+        [
+            block["kind"]
+            for block in answered(
+                viewer, second, at=f"{at + after:%Y-%m-%dT%H:%M:%SZ}", window=window
+            )["blocks"]
+        ]
+        for after, window in ((timedelta(minutes=5), "1h"), (timedelta(minutes=15), "15m"))
+    )
+    assert within[1] == "not_known" and alone[1] == "note"
+
+
 def test_an_attempt_of_which_no_figure_is_known_is_not_configured_otherwise(now):
     unknown = job(at=now, flink_version=None, parallelism=None, vertex_count=None)
     known = job(at=now, flink_version="1.20", parallelism=4, vertex_count=3)
