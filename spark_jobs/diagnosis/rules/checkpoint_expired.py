@@ -162,7 +162,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _progress_text(progress: Progress) -> str:
     if progress.verdict == "short" and progress.late_ms is not None:
         return message(
-            "Of {name:message} {acknowledged:share} of the subtasks had acknowledged in time, and "
+            "Of {name:message}, {acknowledged:share} of the subtasks had acknowledged in time, and "
             "all the others did within {short:duration} more.",
             name=name_of(progress.checkpoint),
             acknowledged=progress.acknowledged_ratio or 0.0,

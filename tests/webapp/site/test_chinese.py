@@ -191,7 +191,7 @@ TERMS = frozenset(
 
 def spoken(page: str) -> str:
     """Texts and attributes that are read, without names and codes."""
-    bare = UNSPOKEN.sub(" ", page)
+    bare = UNSPOKEN.sub(" ", page.replace("<wbr>", ""))
     return MADE_UP.sub(
         " ", html.unescape(" | ".join([TAG.sub(" | ", bare), *SPOKEN.findall(bare)]))
     )
