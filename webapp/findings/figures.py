@@ -104,7 +104,7 @@ def _figure(row: Mapping[str, Any]) -> Figure:
         and not is_true(value, threshold)
     )
     text, limit = figure_text(value, unit), figure_text(threshold, unit)
-    if unit == "ms" and text == limit and value != threshold:
+    if value is not None and unit == "ms" and text == limit and value != threshold:
         text = f"{value / 1000:,.3f} s"
     compared = "" if threshold is None else f"{sign} {limit}".strip()
     return Figure(

@@ -73,8 +73,8 @@ def resources(inputs: Inputs) -> Document:
 def _verdict(fleet: FleetResources) -> Verdict:
     tight = sum(group.tight for group in fleet.groups)
     saving = message(
-        "{unused:bytes} of the {memory:bytes} of these jobs were not used in the last hour; what of it could be saved, the page of "
-        "each job shows after a day with a peak.",
+        "{unused:bytes} of the {memory:bytes} of these jobs were not used in the last hour; what "
+        "of it could be saved, the page of each job shows after a day with a peak.",
         unused=sum(group.unused_bytes for group in fleet.groups),
         memory=sum(group.memory_bytes for group in fleet.groups),
     )
@@ -125,10 +125,10 @@ def _groups(fleet: FleetResources) -> Table:
         ),
         subtitle=MOST_FIRST,
         note=(
-            "Sums over the jobs with known values, by samples of the last hour. The memory of a job is its share of its "
-            "TaskManager processes, by slots in use. Free slots count for the jobs on the "
-            "same TaskManager. Jobs on Flink before 1.13 are left out, because it does not "
-            "report which job uses a slot."
+            "Sums over the jobs with known values, by samples of the last hour. The memory of a job "
+            "is its share of its TaskManager processes, by slots in use. Free slots count for the "
+            "jobs on the same TaskManager. Jobs on Flink before 1.13 are left out, because it does "
+            "not report which job uses a slot."
         ),
     )
 
