@@ -89,6 +89,15 @@ def test_no_trace_of_a_month_of_sizes_is_longer_than_a_screen_shows():
     assert max(len(trace.x) for trace in figure.data) <= MOST_DRAWN
 
 
+def test_sizes_of_two_attempts_are_not_joined():
+    points = [
+        SizePoint(n, T0 + timedelta(minutes=n), 0, 900, 100, job_id="ab"[n > 2]) for n in (1, 2, 3)
+    ]
+    figure, _note = size_over_time(drawn_of(points), T0, END)
+    (line,) = [list(trace.y) for trace in figure.data if trace.name == "full state"]
+    assert line == [900, 900, None, 900]
+
+
 def test_a_version_that_reports_uploads_only_says_so():
     figure, note = size_over_time(
         drawn_of(

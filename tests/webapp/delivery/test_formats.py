@@ -104,7 +104,7 @@ def hostile(text: str, count: int = 3) -> Notice:
     [
         (0.9465, "ratio", 0.5, ">=", "measured: 95 % ≥ 50 %"),
         (7, "count", 1, ">=", "measured: 7 ≥ 1"),
-        (12_170, "ms", 12_000, ">", "measured: 12 s > 12 s"),
+        (12_170, "ms", 12_000, ">", "measured: 12.170 s > 12 s"),
         (1000, "count", 1, "<=", "measured: 1,000 not ≤ 1"),
     ],
 )

@@ -125,10 +125,10 @@ def _groups(fleet: FleetResources) -> Table:
         ),
         subtitle=MOST_FIRST,
         note=(
-            "Sums over the jobs with known values, by samples of the last hour. The memory of a "
-            "job is its share of its TaskManager processes, by slots in use. Free slots count for "
-            "the jobs on the same TaskManager. Jobs on Flink before 1.13 are left out, because it does not "
-            "report which job uses a slot."
+            "Sums over the jobs with known values, by samples of the last hour. The memory of a job "
+            "is its share of its TaskManager processes, by slots in use. Free slots count for the "
+            "jobs on the same TaskManager. Jobs on Flink before 1.13 are left out, because it does "
+            "not report which job uses a slot."
         ),
     )
 
