@@ -163,7 +163,7 @@ JOB_CURRENT = _served(
         dominant_phase_share real: of end-to-end, over the recent completed ones
         state_bytes int: full state of the newest completed checkpoint
         checkpointed_bytes int: of the newest completed checkpoint
-        pressured_share real: largest back-pressured share of any vertex in its newest window that is over
+        pressured_share real: largest back-pressured share of any vertex in its newest window
         restored_checkpoint_id int
         restored_at instant
         restored_is_savepoint flag: by its directory, else by the type in its _metadata

@@ -32,7 +32,7 @@ def job_current(
 ) -> Row:
     rest = job_reported(jobs)
     logged = job_logged(events)
-    windows = list(pressure)
+    windows = newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))
     state = _state(rest, logged)
     is_terminal = None if state is None else state in TERMINAL_STATES
     log_end = logged["state_at"] if is_terminal and logged["state"] == state else None
@@ -41,10 +41,6 @@ def job_current(
     known_at = largest(
         older.as_of, *(fact["as_of"] for fact in facts), *(window["as_of"] for window in windows)
     )
-    as_of = largest(rest["as_of"], logged["as_of"], known_at)
-    # The first samples of an attempt are near 0, so a window that goes on says too little.
-    complete = [row for row in windows if row["window_start"] + row["window_s"] * 1000 <= as_of]
-    newest_windows = newest_by(complete, ("vertex_id",), ("window_start", "as_of"))
     return {
         **{name: rest[name] for name in JOB_CURRENT.column_names if name in rest},
         "name": first_known(rest["name"], logged["name"]),
@@ -55,7 +51,7 @@ def job_current(
         "restarts": first_known(rest["restarts"], logged["restarts"]),
         **_last_completed([*facts, older.last_completed] if older.last_completed else facts),
         **_recent(facts),
-        "pressured_share": largest(*(row["backpressured_share"] for row in newest_windows)),
+        "pressured_share": largest(*(window["backpressured_share"] for window in windows)),
         **{name: restore[name] for name in RESTORE},
         "restored_is_savepoint": is_savepoint(
             restore["restored_path"], restore["restored_is_savepoint"], types
@@ -67,7 +63,7 @@ def job_current(
             *(fact["trigger_time"] for fact in facts),
         ),
         "last_seen_at": largest(rest["last_seen_at"], logged["last_seen_at"], known_at),
-        "as_of": as_of,
+        "as_of": largest(rest["as_of"], logged["as_of"], known_at),
     }
 
 
