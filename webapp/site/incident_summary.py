@@ -4,10 +4,9 @@ and job.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import Q, Sum
-from django.db.models.functions import Coalesce
 from django.utils.translation import gettext, ngettext
 
 from webapp.checkpoints.models import CheckpointFact
@@ -20,11 +19,6 @@ from webapp.incidents.members import Member
 from webapp.incidents.models import Incident
 from webapp.lib.instants import age_text
 from webapp.lib.quantities import count_text
-
-LONGEST_CHECKPOINT = timedelta(days=1)
-"""Checkpoints that began longer before an incident are not counted: they would have to be searched
-for.
-"""
 
 
 @dataclass(frozen=True)
@@ -85,11 +79,7 @@ def cost(
         cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
     )
     span = began_at, ended_at or now
-    # Findings are dated by what ended: the first failure was triggered before.
-    facts = CheckpointFact.objects.filter(
-        in_jobs, trigger_time__range=(began_at - LONGEST_CHECKPOINT, span[1])
-    ).annotate(at=Coalesce("end_time", "trigger_time"))
-    counts = outcome_counts(facts.filter(at__range=span))
+    counts = outcome_counts(CheckpointFact.objects.filter(in_jobs, trigger_time__range=span))
     marks = JobAnnotation.objects.filter(in_jobs, kind="restart", at__range=span)
     restarts = marks.aggregate(restarts=Sum(RESTARTS_OF_MARK))["restarts"]
     sentences = [

@@ -348,15 +348,6 @@ def test_the_page_says_first_what_it_costs_and_who_was_notified(client, expiry):
     assert page.index("Who was notified") < page.index("the cause, then what follows from it")
 
 
-def test_the_failure_that_began_it_is_counted_though_it_was_triggered_before(client, expiry):
-    of = job(expiry.cluster, at=at(0), job_id=expiry.job_id, name="orders")
-    for number, ended in ((1, expiry.began_at), (2, expiry.began_at - timedelta(seconds=1))):
-        before = ended - timedelta(seconds=4)
-        fact(of, number, before, outcome="expired", end_time=ended)
-    page = client.get(reverse("incident", args=[expiry.uid]))
-    assert page.context["cost"][0] == "1 of 1 known checkpoint failed."
-
-
 def test_what_it_cost_is_told_though_its_findings_were_taken_back(client, expiry):
     fact(job(expiry.cluster, at=at(0), job_id=expiry.job_id, name="orders"), 1, at(1))
     Finding.objects.all().delete()
