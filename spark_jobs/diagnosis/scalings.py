@@ -55,21 +55,23 @@ class Scaling:
 def scalings(annotations: Sequence[Annotation], starts: Sequence[JobStart]) -> list[Scaling]:
     """Scalings that were executed, oldest first."""
     reports = sorted(
-        (one.at_ms, text)
-        for one in annotations
-        if one.subject == REPORT and (text := _said(one.detail)).startswith(EXECUTED)
+        (annotation.at_ms, text)
+        for annotation in annotations
+        if annotation.subject == REPORT
+        and (text := _text_of(annotation.detail)).startswith(EXECUTED)
     )
     complaints = [
-        (one.at_ms, *match.groups())
-        for one in annotations
-        if one.subject == INEFFECTIVE and (match := _INEFFECTIVE.match(_said(one.detail)))
+        (annotation.at_ms, *match.groups())
+        for annotation in annotations
+        if annotation.subject == INEFFECTIVE
+        and (match := _INEFFECTIVE.match(_text_of(annotation.detail)))
     ]
     found: list[Scaling] = []
     for index, (at_ms, text) in enumerate(reports):
         next_ms = reports[index + 1][0] if index + 1 < len(reports) else at_ms + RESTARTS_WITHIN_MS
         until_ms = min(next_ms, at_ms + RESTARTS_WITHIN_MS)
         lost_ms = next(
-            (one.total_ms for one in starts if at_ms - CLOCK_MS <= one.at_ms < until_ms), None
+            (start.total_ms for start in starts if at_ms - CLOCK_MS <= start.at_ms < until_ms), None
         )
         found += _entries(at_ms, text, lost_ms)
     return list(_with_complaints(found, complaints))
@@ -106,6 +108,6 @@ def _rate(text: str) -> float | None:
     return value if isfinite(value) else None
 
 
-def _said(detail: Mapping[str, Any]) -> str:
+def _text_of(detail: Mapping[str, Any]) -> str:
     text = detail.get("said")
     return text if isinstance(text, str) else ""

@@ -82,9 +82,10 @@ def judge(sample: OperatorStatus, limits: Limits) -> Iterator[Finding]:
             failing=_names(failing),
         ),
         next_step=message(
-            "If the job shall run, let it run: the operator then deletes what waits. Else delete the "
-            "files and remove the finalizer of the resource. For one that fails, read its status and "
-            "set a backoffLimit."
+            "If the job shall run, let it run: the operator then deletes what waits. Else audit the "
+            "storage first: another job may have been restored from the savepoint and still need its "
+            "files. Delete only what the audit proves unneeded, then remove the finalizer of the "
+            "resource. For one that fails, read its status and set a backoffLimit."
         ),
         evidence=(
             Evidence(message("snapshots that leak"), len(leaks), "count"),
