@@ -61,6 +61,9 @@ def by_command(command: str, seconds: float = SECONDS) -> Agent:
             finally:
                 timer.cancel()
                 _kill(process)
+                with suppress(BrokenPipeError):  # it may have ended without reading
+                    assert process.stdin
+                    process.stdin.close()
 
     return agent
 

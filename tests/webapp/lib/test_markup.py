@@ -46,13 +46,13 @@ def test_names_of_users_jobs_are_escaped_in_every_part(source: str) -> None:
 
 
 def test_a_text_with_values_is_a_message_in_the_language_of_the_reader() -> None:
-    source = '{% text "%(files)s files" files=files %}'
+    source = '{% text "%(number)s expired" number=number %}'
     assert [message.text for message in messages_in_template("x.html", source)] == [
-        "%(files)s files"
+        "%(number)s expired"
     ]
-    assert rendered(source, files=3) == "3 files"
+    assert rendered(source, number=3) == "3 expired"
     with translation.override("zh-hans"):
-        assert rendered(source, files=3) not in ("3 files", "")
+        assert rendered(source, number=3) not in ("3 expired", "")
 
 
 def test_texts_within_parts_are_found_by_the_translations() -> None:

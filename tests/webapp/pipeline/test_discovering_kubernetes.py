@@ -206,7 +206,7 @@ def served(tmp_path: Path, story, *tables):
     import_recording(story.written(tmp_path / "recording"), "shop.orders", lake)
     source = Cluster.objects.get(name="shop.orders").source()
     (outcome,) = collect_shard([source], {}, lake, at=lambda: LATER)
-    assert outcome.cursor["pods"]["told"]
+    assert outcome.cursor["pods"]["reported"]
     return cycled(lake, tmp_path, *tables)
 
 

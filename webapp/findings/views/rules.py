@@ -33,6 +33,7 @@ FAMILIES = {
     "sink": _("Sinks"),
     "source": _("Sources"),
     "start": _("Starts"),
+    "scaling": _("Scaling"),
     "state": _("State"),
     "storage": _("Checkpoint storage"),
     "store": _("Object stores"),
