@@ -170,7 +170,8 @@ def _left_snapshots(
             f"{kind} {namespace}/{name}",
             message(
                 "it is gone, and {count:count} savepoints of its FlinkStateSnapshot resources are "
-                "left: the operator cannot dispose of them, delete their files yourself",
+                "left: the operator cannot dispose of them; delete only files that an audit of "
+                "the storage proves unneeded",
                 count=count,
             ),
         )
