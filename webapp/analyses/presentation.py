@@ -127,7 +127,7 @@ def blocks(document: Document) -> Iterator[tuple[str, Any]]:
 
 def _present(block: Block) -> Any:
     if isinstance(block, Facts):
-        return [(fact, _cell(fact.value, fact.unit)) for fact in block.facts]
+        return [(fact, _cell(fact.value, fact.unit, _css(fact.unit))) for fact in block.facts]
     if isinstance(block, Table):
         first, *others = (ShownColumn(column, _css(column.unit)) for column in block.columns)
         columns = [
@@ -144,7 +144,7 @@ def _is_below(column: Column) -> bool:
 
 def _row(row: Sequence[Value], columns: Sequence[ShownColumn]) -> ShownRow:
     cells = [
-        replace(_cell(value, shown.column.unit), css=shown.css)
+        _cell(value, shown.column.unit, shown.css)
         for value, shown in zip(row, columns, strict=True)
     ]
     below = [
@@ -155,8 +155,8 @@ def _row(row: Sequence[Value], columns: Sequence[ShownColumn]) -> ShownRow:
     return ShownRow(cells, below)
 
 
-def _cell(value: Value, unit: Unit) -> ShownCell:
-    text, css = value_text(value, unit), _css(unit)
+def _cell(value: Value, unit: Unit, css: str) -> ShownCell:
+    text = value_text(value, unit)
     if isinstance(value, Link):
         return ShownCell(text, css, value.url)
     extra = {unit: value} if unit in {"host", "stack"} and isinstance(value, str) else {}

@@ -5,17 +5,23 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.template import Library
+from django.template import Context, Library
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.analyses.declaration import Analysis, Draw, Subject
 from webapp.analyses.document import Inputs
 from webapp.analyses.inputs import inputs_for_fleet, inputs_for_root
-from webapp.analyses.presentation import blocks
+from webapp.analyses.presentation import ShownCell, blocks
 from webapp.analyses.registry import all_analyses
 from webapp.charts.answers import answer, empty_answer
 from webapp.fleet.job_lookup import look_up
+from webapp.lib.filters import breakable
+from webapp.lib.host_links import host_link
 from webapp.lib.messages.rendering import localised
 from webapp.storage.badges import is_known
 from webapp.storage.newest_audits import audited_or_404
@@ -27,6 +33,21 @@ register = Library()
 @register.simple_tag
 def root_analyses() -> Iterable[Analysis]:
     return all_analyses("root").values()
+
+
+@register.simple_tag(takes_context=True)
+def table_cell(context: Context, cell: ShownCell) -> SafeString | str:
+    """A template for each of a thousand cells costs more than the rest of the page."""
+    if cell.url:
+        text = Truncator(cell.text).chars(200)
+        return format_html('<a href="{}"><bdi>{}</bdi></a>', cell.url, text)
+    if cell.host:
+        job = context.get("job")
+        return host_link(cell.host, job.cluster if job else "")
+    if cell.stack:
+        stack = format_html("<pre>{}</pre>", cell.stack)
+        return format_html("<details><summary>{}</summary>{}</details>", gettext("Stack"), stack)
+    return format_html("<bdi>{}</bdi>", breakable(Truncator(cell.text).chars(300)))
 
 
 ADDRESSES: dict[Subject, tuple[str, str]] = {
