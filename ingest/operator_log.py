@@ -1,26 +1,24 @@
-import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from ingest.cluster_run import ClusterRun
 from ingest.discovery.operator_report import MAX_EVENTS, OperatorEvent
+from ingest.event_records import MAX_AHEAD_MS, log_record, read_of
 from ingest.flink_ids import is_flink_id
 from ingest.json_members import as_list
-from ingest.records import LogRecord, Observed
+from ingest.records import LogRecord
 from ingest.source_read import SourceRead
 
 SOURCE = "operator"
-PROCESS, LOGGER, FILE = "kubernetes-operator", "org.apache.flink.kubernetes.operator", "kubernetes"
+PROCESS, LOGGER = "kubernetes-operator", "org.apache.flink.kubernetes.operator"
 MAX_DIGESTS = 4 * MAX_EVENTS
-MAX_AHEAD_MS = 3_600_000
-"""Events further ahead are left out: their clock is wrong."""
 
 
 def read_events(run: ClusterRun) -> SourceRead:
     at = run.shard.at()
     records, cursor = new_records(run.cluster.operator_events, run.cursor_of(SOURCE), at)
-    return SourceRead((Observed(run.cluster.name, at, SOURCE, records),) if records else (), cursor)
+    return read_of(run, SOURCE, at, records, cursor)
 
 
 def new_records(
@@ -39,15 +37,6 @@ def new_records(
             digests.append(record.record_hash)
             records.append(record)
     return tuple(records), {"taken": digests[-MAX_DIGESTS:]}
-
-
-def log_record(process: str, at_ms: int, level: str, logger: str, message: str) -> LogRecord:
-    ts, record_hash = datetime.fromtimestamp(at_ms / 1000, UTC), digest(f"{at_ms} {message}")[:32]
-    return LogRecord(process, ts, level, logger, message, record_hash, 0, FILE, 0)
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
 def _message(event: OperatorEvent) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 from ingest.cluster_run import ClusterRun
 from ingest.discovery.pods import Pod
+from ingest.event_records import MAX_AHEAD_MS, digest, log_record, read_of
 from ingest.json_members import as_list
-from ingest.operator_log import MAX_AHEAD_MS, digest, log_record
-from ingest.records import LogRecord, Observed
+from ingest.records import LogRecord
 from ingest.source_read import SourceRead
 
 SOURCE = "pods"
@@ -20,7 +20,7 @@ MAX_AGE_MS = 86_400_000
 def read_pods(run: ClusterRun) -> SourceRead:
     at = run.shard.at()
     records, cursor = new_records(run.cluster.pods, run.cursor_of(SOURCE), at)
-    return SourceRead((Observed(run.cluster.name, at, SOURCE, records),) if records else (), cursor)
+    return read_of(run, SOURCE, at, records, cursor)
 
 
 def new_records(
