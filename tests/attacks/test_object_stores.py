@@ -24,14 +24,14 @@ from ingest.storage.roots import Root
 from tests.attacks.scale import examples
 from tests.ingest.metadata import writing as w
 from tests.ingest.storage.test_object_store import endpoint, store
+from tests.webapp.cleanup.remote import planned
 from tests.webapp.cleanup.worlds import write_verdicts
 from webapp.cleanup import manifest, plan_builder, plan_reader
 from webapp.cleanup.applying import Applying
 from webapp.cleanup.errors import CleanupError, PutBack
-from webapp.cleanup.manifest import PlannedRoot, SearchedAudit
+from webapp.cleanup.manifest import PlannedRoot
 from webapp.cleanup.metadata_search import metadata_below
 from webapp.cleanup.places import TreeFiles
-from webapp.cleanup.plan_builder import PlanRequest, build
 from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.purging import purge
 from webapp.cleanup.rate_limit import RateLimit
@@ -212,21 +212,7 @@ class Story:
             f"s3://{self.bucket}/quarantine" if self.way == "copy" else "",
             self.way,
         )
-        request = PlanRequest(
-            audit.verdict_files,
-            audit.audit_id,
-            [SearchedAudit(audit.audit_id, self.now.isoformat())],
-            self.now,
-            timedelta(hours=72),
-            [self.root],
-            [root],
-            [],
-            self.now,
-            "olga",
-            timedelta(days=7),
-            timedelta(days=3),
-        )
-        reader = PlanReader(folder, build(request, folder)[0])
+        reader = planned(folder, audit, root, self.now)
         if reader.manifest.total_files:
             self.plans.append([reader, "planned"])
             self.say(f"plan {len(self.plans) - 1} of {reader.manifest.total_files}")

@@ -23,6 +23,25 @@ from webapp.cleanup.undoing import undo
 from webapp.cleanup.watching import PlannedPaths, Watch
 
 
+def planned(folder: PlanFolder, audit: FreshAudit, root: PlannedRoot, now: datetime) -> PlanReader:
+    """The plan of what the audit found below the root."""
+    request = PlanRequest(
+        verdict_files=audit.verdict_files,
+        audit_id=audit.audit_id,
+        audits=[SearchedAudit(audit.audit_id, now.isoformat())],
+        as_of=now,
+        age_guard=timedelta(hours=72),
+        searched_roots=[root.uri],
+        roots=[root],
+        withheld=[],
+        created_at=now,
+        created_by="olga",
+        lifetime=timedelta(days=7),
+        grace=timedelta(days=3),
+    )
+    return PlanReader(folder, build(request, folder)[0])
+
+
 class RemotePlan:
     """``stats``: paths below the root, with what was listed of them."""
 
@@ -53,21 +72,8 @@ class RemotePlan:
             "audit", self.now, write_verdicts(folder / "verdicts", rows, "audit")
         )
         plan_folder = PlanFolder(str(folder / "plan"))
-        request = PlanRequest(
-            verdict_files=self._audit.verdict_files,
-            audit_id="audit",
-            audits=[SearchedAudit("audit", self.now.isoformat())],
-            as_of=self.now,
-            age_guard=timedelta(hours=72),
-            searched_roots=[root],
-            roots=[PlannedRoot(root, root, quarantine, way)],
-            withheld=[],
-            created_at=self.now,
-            created_by="olga",
-            lifetime=timedelta(days=7),
-            grace=timedelta(days=3),
-        )
-        self.reader = PlanReader(plan_folder, build(request, plan_folder)[0])
+        planned_root = PlannedRoot(root, root, quarantine, way)
+        self.reader = planned(plan_folder, self._audit, planned_root, self.now)
         (folder / "pickled").write_bytes(
             pickle.dumps((self.now, self._audit, plan_folder.uri, self.reader.name))
         )

@@ -23,13 +23,13 @@ from ingest.storage.roots import Root
 from ingest.storage.snapshots import SECOND_NAME
 from tests.ingest.metadata import writing as w
 from tests.ingest.storage.test_object_store import endpoint, store
+from tests.webapp.cleanup.remote import planned
 from tests.webapp.cleanup.worlds import name_of_job, write_verdicts
 from webapp.cleanup.applying import Applying
 from webapp.cleanup.errors import PutBack
-from webapp.cleanup.manifest import PlannedRoot, SearchedAudit
+from webapp.cleanup.manifest import PlannedRoot
 from webapp.cleanup.metadata_search import metadata_below
 from webapp.cleanup.places import TreeFiles
-from webapp.cleanup.plan_builder import PlanRequest, build
 from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.purging import purge
 from webapp.cleanup.rate_limit import RateLimit
@@ -133,21 +133,7 @@ class Bucket:
         folder = PlanFolder(str(self.folder / f"plan-{audit.audit_id}"))
         waits_at = "s3://state/quarantine" if self.way == "copy" else ""
         root = PlannedRoot(self.uri, self.read_at, waits_at, self.way)
-        request = PlanRequest(
-            audit.verdict_files,
-            audit.audit_id,
-            [SearchedAudit(audit.audit_id, self.now.isoformat())],
-            self.now,
-            timedelta(hours=72),
-            [self.uri],
-            [root],
-            [],
-            self.now,
-            "olga",
-            timedelta(days=7),
-            timedelta(days=3),
-        )
-        return PlanReader(folder, build(request, folder)[0])
+        return planned(folder, audit, root, self.now)
 
     def run(self, reader: PlanReader, files: TreeFiles) -> tuple[Run, Watch, Storage]:
         planned = PlannedPaths(part["path"] for part in reader.parts())
