@@ -86,8 +86,9 @@ def bars(kinds: Sequence[Events], start: datetime, end: datetime) -> Figure:
                 }
             )
     axis = {"tickformat": ",d", "rangemode": "tozero"}
-    layout = {"barmode": "stack", "hovermode": "x unified", "yaxis": axis, "showlegend": True}
-    return _over_time(traces, start, end, **layout)
+    return _over_time(
+        traces, start, end, has_legend=True, barmode="stack", hovermode="x unified", yaxis=axis
+    )
 
 
 def thin_out(
@@ -137,12 +138,18 @@ def running(
 
 
 def _over_time(
-    traces: list[dict[str, Any]], start: datetime, end: datetime, **layout: object
+    traces: list[dict[str, Any]],
+    start: datetime,
+    end: datetime,
+    *,
+    has_legend: bool = False,
+    **layout: object,
 ) -> Figure:
     return figure(
         traces,
         HEIGHT_PX,
         xaxis=time_axis(start, end),
         margin={"l": 48, "r": 12, "t": 8, "b": 58},
-        **{"showlegend": len(traces) > 1, **layout},
+        showlegend=has_legend or len(traces) > 1,
+        **layout,
     )

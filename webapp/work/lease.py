@@ -136,18 +136,18 @@ class Lease:
             keeper.join()
 
     def complete(self, now: datetime, *, next_attempt_at: datetime | None = None) -> bool:
-        """Give the work back as done; False if another holder had taken it over. If it was asked
-        for meanwhile, it is due when that said.
+        """Give the work back as done; False if another holder had taken it over. If it was requested
+        meanwhile, it is due at the requested time.
         """
         recheck_connection()
         due_at = next_attempt_at or now + timedelta(seconds=self.interval_s)
-        asked_for = Q(next_attempt_at__gt=F("last_started_at"), next_attempt_at__lt=due_at)
+        is_requested = Q(next_attempt_at__gt=F("last_started_at"), next_attempt_at__lt=due_at)
         updated = self._row().update(
             lease_until=None,
             leased_by=None,
             last_finished_at=now,
             last_success_at=now,
-            next_attempt_at=Case(When(asked_for, then=F("next_attempt_at")), default=due_at),
+            next_attempt_at=Case(When(is_requested, then=F("next_attempt_at")), default=due_at),
             failures=0,
             last_error=None,
         )

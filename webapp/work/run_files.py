@@ -10,6 +10,8 @@ from spark_jobs.manifest import BadManifest, Manifest, read
 from spark_jobs.run_rows import retracted_of, rows_of
 from spark_jobs.serving import SERVING_TABLES, ServingTable
 
+BATCH_ROWS = 50_000
+"""Of Parquet, read at once."""
 ROWS_PER_BATCH = 2_000
 """Each batch is one transaction, short enough that other writers on SQLite never wait long."""
 
@@ -68,7 +70,7 @@ def parquet_batches(
             parquet = ParquetStream(stream)
             present = parquet.schema_arrow.names
             names = None if columns is None else [name for name in columns if name in present]
-            yield from parquet.iter_batches(50_000, columns=names)
+            yield from parquet.iter_batches(BATCH_ROWS, columns=names)
 
 
 def retracted_keys(manifest: Manifest, table: str) -> Iterator[list[dict[str, Any]]]:

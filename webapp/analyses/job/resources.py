@@ -194,8 +194,8 @@ def _bounds(resources: JobResources) -> Message:
     )
     return message(
         "The samples of its TaskManagers span {minutes:number} min: what it uses at other times is "
-        "not in them. Flink reports no resident size: what RocksDB and other native libraries take beyond "
-        "what is reserved shows in the container alone.",
+        "not in them. Flink reports no resident size: what RocksDB and other native libraries take "
+        "beyond what is reserved shows in the container alone.",
         minutes=round(seconds / 60),
     )
 
