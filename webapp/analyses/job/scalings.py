@@ -1,9 +1,18 @@
 """What the autoscaler of the Flink Kubernetes Operator did to a job."""
 
+from datetime import timedelta
+
 from ingest.messages import message
 from spark_jobs.diagnosis.samples import Annotation
 from spark_jobs.diagnosis.samples import JobStart as Start
-from spark_jobs.diagnosis.scalings import INEFFECTIVE, REPORT, Scaling, scalings
+from spark_jobs.diagnosis.scalings import (
+    CLOCK_MS,
+    INEFFECTIVE,
+    REPORT,
+    RESTARTS_WITHIN_MS,
+    Scaling,
+    scalings,
+)
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import Column, Document, Inputs, Table, Verdict
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobStart
@@ -54,14 +63,16 @@ def scalings_of(job: JobCurrent, inputs: Inputs) -> Document:
 
 
 def _scalings(job: JobCurrent, inputs: Inputs) -> list[Scaling]:
-    same_job = {"cluster": job.cluster, "job_id": job.job_id}
     marks = JobAnnotation.objects.filter(
-        **same_job,
+        **job.identity,
         kind="operator",
         subject__in=(REPORT, INEFFECTIVE),
         at__range=(inputs.since, inputs.until),
     )
-    starts = JobStart.objects.filter(**same_job).order_by("at")
+    within = timedelta(milliseconds=CLOCK_MS), timedelta(milliseconds=RESTARTS_WITHIN_MS)
+    starts = JobStart.objects.filter(
+        **job.identity, at__range=(inputs.since - within[0], inputs.until + within[1])
+    ).order_by("at")
     return scalings(
         [
             Annotation(epoch_ms(mark.at), mark.kind, mark.subject, mark.detail or {})
