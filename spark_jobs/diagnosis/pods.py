@@ -7,11 +7,12 @@ from ingest.messages import Message, list_text, message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import cause_of
 from spark_jobs.diagnosis.findings import Evidence
+from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 WAITING, ENDED = "pod_waiting", "pod_ended"
-READS = (WAITING, ENDED, "pod_started", "pod_removed")
+POD_KINDS = (WAITING, ENDED, "pod_started", "pod_removed")
 REASON_CHARS = 300
 
 
@@ -39,6 +40,7 @@ class WaitingPods:
         return Evidence(message("pods that wait"), len(self.names), "count", note=self.reason)
 
 
+@caches_last_result()
 def waiting_pods(window: JobWindow) -> WaitingPods | None:
     """Pods of which nothing newer is known than that they wait."""
     newest: dict[str, LogEvent] = {}
@@ -62,7 +64,7 @@ def waiting_pods(window: JobWindow) -> WaitingPods | None:
 
 def _in_order(events: Sequence[LogEvent]) -> list[LogEvent]:
     """A container waits from the second on in which the one before it ended."""
-    of_pods = (event for event in events if event.kind in READS)
+    of_pods = (event for event in events if event.kind in POD_KINDS)
     return sorted(of_pods, key=lambda event: (event.at_ms, event.kind == WAITING))
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.table import cause_of
+from spark_jobs.diagnosis.pods import ENDED as POD_ENDED
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.mentions import Mention, by_log
@@ -19,7 +20,6 @@ from spark_jobs.fold.rows import Row, RowList, Rows, grouped, largest, least, ra
 from spark_jobs.serving import TASKMANAGER_LIFE, TASKMANAGER_LOSSES
 
 REGISTERED, FAILED = "tm_registered", "task_state"
-POD_ENDED = "pod_ended"
 KINDS_OF_END = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected", POD_ENDED)
 NOTICED_WITHIN_MS = 300_000
 """Lines within this time are about one loss, and a loss concerns a job whose task left within this

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from ingest.flink_logs.patterns import STORE_KINDS
 from spark_jobs.arrow_schemas import Batches, batch_with
+from spark_jobs.diagnosis.pods import POD_KINDS
 from spark_jobs.fold.rows import Row, Rows, rank
 from spark_jobs.step_schemas import SERVED_EVENT
 from spark_jobs.steps.executions import LOCATION
@@ -34,7 +35,7 @@ OF_CLUSTER = (
     "registration_failed",
     "rpc_too_large",
     "jobmanager_fatal",
-    *("pod_started", "pod_waiting", "pod_ended", "pod_removed"),
+    *POD_KINDS,
     "state_skipped",
     "taskmanager_fatal",
     "zookeeper_lost",

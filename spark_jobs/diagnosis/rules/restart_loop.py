@@ -12,8 +12,7 @@ from spark_jobs.diagnosis.failure_causes.table import (
 )
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.lost_taskmanagers import loss_reasons, newest_loss
-from spark_jobs.diagnosis.pods import READS as PODS
-from spark_jobs.diagnosis.pods import WaitingPods, waiting_pods
+from spark_jobs.diagnosis.pods import POD_KINDS, WaitingPods, waiting_pods
 from spark_jobs.diagnosis.restart_episodes import (
     READS,
     SAME_MS,
@@ -77,7 +76,7 @@ MOST_CHANCE = 0.05
     ),
     fed_by="windows/1.20.5-J",
     hold_s=600,
-    reads=(*READS, SLOTS_REQUIRED, SLOTS_MISSING, *FATAL, *PODS),
+    reads=(*READS, SLOTS_REQUIRED, SLOTS_MISSING, *FATAL, *POD_KINDS),
     needs=("annotations", "events"),
     thresholds=(
         Threshold(

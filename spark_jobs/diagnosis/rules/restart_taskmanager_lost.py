@@ -4,8 +4,7 @@ from ingest.messages import join_messages, list_text, message, plural
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.lost_taskmanagers import loss_reasons, newest_loss
-from spark_jobs.diagnosis.pods import READS as PODS
-from spark_jobs.diagnosis.pods import waiting_pods
+from spark_jobs.diagnosis.pods import POD_KINDS, waiting_pods
 from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import is_lost_taskmanager, lost_taskmanager
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -22,7 +21,7 @@ CASCADES_WITHIN_MS = 5_000
     message("TaskManager lost"),
     message("A TaskManager was lost, and the job does not run without it."),
     fed_by="incidents/1.20.5/lost-taskmanager",
-    reads=(*READS, *PODS),
+    reads=(*READS, *POD_KINDS),
     needs=("annotations", "events"),
     thresholds=(
         Threshold(

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from ingest.messages import list_text, message
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
-from spark_jobs.diagnosis.pods import READS as PODS
-from spark_jobs.diagnosis.pods import WaitingPods, waiting_pods
+from spark_jobs.diagnosis.pods import POD_KINDS, WaitingPods, waiting_pods
 from spark_jobs.diagnosis.restart_episodes import restart_instants
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
@@ -42,7 +41,7 @@ WAITS_MS = 180_000
         "or the job does not run, and a pod of a TaskManager has waited for three minutes."
     ),
     hold_s=900,
-    reads=(ENDED, UNREGISTERED, REFUSED, FATAL, *PODS),
+    reads=(ENDED, UNREGISTERED, REFUSED, FATAL, *POD_KINDS),
     needs=("events",),
     fed_by="incidents/1.20.5/dying-taskmanagers",
 )
